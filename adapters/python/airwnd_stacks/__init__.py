@@ -4,6 +4,7 @@ Each function makes the two endpoints of a connection for a seed: that at the UE
 the server.
 """
 
+from collections.abc import Callable
 from typing import Literal
 
 import airwnd
@@ -48,15 +49,17 @@ class _End(airwnd.Endpoint):
         return self._stack.retransmissions
 
 
+_Pair = tuple[_native.Stack, _native.Stack]
+
+
 def _ends(
-    pair: tuple[_native.Stack, _native.Stack], protocol: Literal["tcp"] | None = None
+    name: str, make: Callable[[], _Pair], protocol: Literal["tcp"] | None = None
 ) -> tuple[airwnd.Endpoint, airwnd.Endpoint]:
-    ue, server = pair
+    try:
+        ue, server = make()
+    except ValueError as error:
+        raise airwnd.InputError(f"{name}: {error}") from error
     return _End(ue, protocol), _End(server, protocol)
-
-
-def _refused(name: str, error: ValueError) -> airwnd.InputError:
-    return airwnd.InputError(f"{name}: {error}")
 
 
 def quinn(seed: int, cc: str = "cubic", upload: bool = False) -> tuple[airwnd.Endpoint, airwnd.Endpoint]:
@@ -71,10 +74,7 @@ def quinn(seed: int, cc: str = "cubic", upload: bool = False) -> tuple[airwnd.En
     upload
         Whether the UE sends, or the server.
     """
-    try:
-        return _ends(_native.quinn(seed, cc, upload))
-    except ValueError as error:
-        raise _refused("quinn", error) from error
+    return _ends("quinn", lambda: _native.quinn(seed, cc, upload))
 
 
 def smoltcp(seed: int, cc: str = "cubic", upload: bool = False) -> tuple[airwnd.Endpoint, airwnd.Endpoint]:
@@ -89,10 +89,7 @@ def smoltcp(seed: int, cc: str = "cubic", upload: bool = False) -> tuple[airwnd.
     upload
         Whether the UE sends, or the server.
     """
-    try:
-        return _ends(_native.smoltcp(seed, cc, upload), "tcp")
-    except ValueError as error:
-        raise _refused("smoltcp", error) from error
+    return _ends("smoltcp", lambda: _native.smoltcp(seed, cc, upload), "tcp")
 
 
 def str0m(seed: int, max_kbps: int = 2500) -> tuple[airwnd.Endpoint, airwnd.Endpoint]:
@@ -107,4 +104,4 @@ def str0m(seed: int, max_kbps: int = 2500) -> tuple[airwnd.Endpoint, airwnd.Endp
     """
     if max_kbps < 1:
         raise airwnd.InputError(f"str0m: max_kbps: expected at least 1, found {max_kbps}")
-    return _ends(_native.str0m(seed, max_kbps))
+    return _ends("str0m", lambda: _native.str0m(seed, max_kbps))

@@ -14,6 +14,7 @@ from airwnd.cli.options import (
     PROGRESS,
     batch_bar,
     setting_pairs,
+    toml_values,
     workers,
     workers_text,
 )
@@ -149,7 +150,7 @@ def evaluate(
         raise click.UsageError(
             "Name a candidate, as in `airwnd evaluate cubic`.", click.get_current_context()
         )
-    subject = candidates.parse(candidate, _parameters(settings))
+    subject = candidates.parse(candidate, toml_values(setting_pairs(settings)))
     names = tuple(filter(None, map(str.strip, (against or "").split(","))))
     contests = [
         Contest.of(Suite.load(name), subject, names, timeout_s)
@@ -161,19 +162,6 @@ def evaluate(
     contests = [each for each in contests if any(map(effort.selects, each.suite.entry.criterion))]
     done = _run(contests, [effort] * len(contests), out, pool, progress)
     _finish(done, out / _folder_of(subject), pool)
-
-
-def _parameters(settings: tuple[str, ...]) -> dict[str, object]:
-    """Read the parameters of the candidate; a value that is not TOML is a text."""
-    import tomllib
-
-    found: dict[str, object] = {}
-    for key, value in setting_pairs(settings):
-        try:
-            found[key] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            found[key] = value
-    return found
 
 
 def _check_only(contests: "Sequence[Contest]", effort: "Effort") -> None:

@@ -16,7 +16,7 @@ from airwnd.plugins.permission import NO_CODE, PLUGIN_TIMEOUT_S, CodePolicy
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from airwnd.results.run import RunData
     from airwnd.scenario.scenario import Scenario
@@ -160,6 +160,19 @@ def setting_pairs(settings: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 def pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
     """Split the values ``KEY=VALUE`` of an option that may be repeated."""
     return dict(_split(option, text) for text in texts)
+
+
+def toml_values(pairs: "Iterable[tuple[str, str]]") -> dict[str, object]:
+    """Read values of keys; one that is not TOML is a text."""
+    import tomllib
+
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        try:
+            found[key] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[key] = value
+    return found
 
 
 def _split(option: str, text: str) -> tuple[str, str]:

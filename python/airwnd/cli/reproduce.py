@@ -146,14 +146,10 @@ def reproduce(
         experiments = [each for each in experiments if each.measured is None or each.measured.seeds]
     minutes = math.inf if budget is None else budget
     named = {} if every else search.claims_named(names)
+    further = Decide(max_seeds or 1024, 60.0 * minutes, _report_look) if decide else None
     efforts = [
         runner.Effort.of(
-            experiment,
-            seeds,
-            quick=quick,
-            decide=Decide(max_seeds or 1024, 60.0 * minutes, _report_look, named.get(folder))
-            if decide
-            else None,
+            experiment, seeds, quick=quick, decide=further and replace(further, claims=named.get(folder))
         )
         for folder, experiment in zip(folders, experiments, strict=True)
     ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from airwnd.cli import completion
-from airwnd.cli.options import FILE, PROGRESS, SET, bar, code_options, load, pairs
+from airwnd.cli.options import FILE, PROGRESS, SET, bar, code_options, load, pairs, toml_values
 from airwnd.plugins.permission import CodePolicy
 from airwnd.support.errors import EngineError, InputError
 
@@ -146,15 +146,7 @@ def _run(
 
 
 def _options(cc: str | None, texts: tuple[str, ...]) -> dict[str, object]:
-    """Read the options of the stack; a value that is not TOML is a text."""
-    import tomllib
-
-    found: dict[str, object] = {}
-    for key, value in pairs("option", texts).items():
-        try:
-            found[key] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            found[key] = value
+    found = toml_values(pairs("option", texts).items())
     if cc is None:
         return found
     if "cc" in found:

@@ -74,9 +74,10 @@ class Names:
         """Return the title of a legend whose lines differ in these keys."""
         return ", ".join(self.keys[key] for key in keys)
 
-    def line(self, keys: Sequence[str], values: Sequence[object]) -> str:
-        """Return the label of a line by its values of these keys."""
-        return ", ".join(self.values[key][value] for key, value in zip(keys, values, strict=True))
+    def line(self, keys: Sequence[str], values: Sequence[object], flows: str = "") -> str:
+        """Return the label of a line by its values of these keys, and the name of its flows."""
+        shown = [self.values[key][value] for key, value in zip(keys, values, strict=True)]
+        return ", ".join([*shown, flows] if flows else shown)
 
 
 def names_of(sweep: "SweepData", rows: "pl.DataFrame", labels: Mapping[str, str] | None) -> Names:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from airwnd.plots import axis, category, style
+from airwnd.plots import axis, category, interval, style
 from airwnd.results.selection import check_key, only, values_of
 from airwnd.support.errors import InputError
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from airwnd.results.sweep import SweepData
 
-_MIN_SEEDS = 3
 # Points of an ellipse.
 _POINTS = 60
 
@@ -61,7 +60,7 @@ def plot_frontier(  # noqa: PLR0913 (keywords of a public function)
         axis.scale(axes, "x", rows["x"].to_list(), x_scale)
         words, unit = axis.name(up.table, up.column)
         note = f"mean of {fewest}{f' to {most}' if most > fewest else ''} seeds" if most > 1 else ""
-        ellipses = ", ellipse: one standard deviation" if most >= _MIN_SEEDS else ""
+        ellipses = ", ellipse: one standard deviation" if most >= interval.MIN_SEEDS else ""
         axis.quantity(axes.yaxis, words, unit, largest_y, note + ellipses)
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
         axis.legend(axes, names.keys[by], above_all=False, grow=size is None or size[1] is None)
@@ -71,7 +70,7 @@ def plot_frontier(  # noqa: PLR0913 (keywords of a public function)
 def _draw(axes: "Axes", look: style.Line, points: "np.ndarray", label: str) -> None:
     centre = points.mean(axis=0)
     axes.plot(*centre, linestyle="none", marker=look.marker, color=look.colour, label=style.literal(label))
-    if len(points) < _MIN_SEEDS:
+    if len(points) < interval.MIN_SEEDS:
         return
     variances, directions = np.linalg.eigh(np.cov(points.T))
     turns = np.linspace(0, 2 * np.pi, _POINTS)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from airwnd.plots import axis, category, interval, style
-from airwnd.results.selection import check_key, in_order, only, values_of
+from airwnd.results.selection import check_key, equal, in_order, only, values_of
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def plot_sweep(
     names = category.names_of(sweep, rows, layout.labels)
     lines = in_order(rows, list(layout.by or ()))
     name, unit = axis.name(found.table, y)
-    seeds = interval.note(int(points["n"].min()), int(points["n"].max()))  # type: ignore[arg-type]
+    seeds = interval.note(points["n"].to_list())
     note = "\n".join(filter(None, (seeds, axis.population(found.groups, group))))
     with style.styled():
         columns = min(len(panels), _PANELS_IN_A_ROW)
@@ -76,9 +76,9 @@ def plot_sweep(
             if place >= len(panels):
                 axes.remove()
                 continue
-            part = points if layout.facet is None else points.filter(_is([layout.facet], panels[place]))
+            part = points if layout.facet is None else points.filter(equal([layout.facet], panels[place]))
             for index, values in enumerate(lines):
-                chosen = part.filter(_is(layout.by or (), values)) if values else part
+                chosen = part.filter(equal(layout.by or (), values)) if values else part
                 label = names.line(layout.by or (), values)
                 look = _Line(index, len(lines), label, numbers is not None, bool(sweep.random))
                 _draw(axes, look, chosen, places)
@@ -170,10 +170,6 @@ def _places(rows: pl.DataFrame, x: str, numbers: tuple[str, str] | None) -> dict
     if numbers is None:
         return {value: float(rank) for rank, (value,) in enumerate(in_order(rows, [x]))}
     return dict(zip(rows[x], rows[numbers[0]].cast(pl.Float64), strict=True))
-
-
-def _is(keys: Sequence[str], values: Sequence[object]) -> pl.Expr:
-    return pl.all_horizontal(pl.col(key) == value for key, value in zip(keys, values, strict=True))
 
 
 def _draw(axes: "Axes", line: _Line, points: pl.DataFrame, places: Mapping[object, float]) -> None:

@@ -12,7 +12,7 @@ from airwnd.plots.cdf import NOT_DRAWN, ROWS
 from airwnd.plots.flows import members
 from airwnd.plots.series import time_text
 from airwnd.results.engine import duration_ns
-from airwnd.results.selection import in_order, keys_of_lines, only
+from airwnd.results.selection import equal, in_order, keys_of_lines, only
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,15 +45,9 @@ def plot_sweep_cdf(  # noqa: PLR0913 (keywords of a public function)
     for name, ids in flows.items():
         part = rows.filter(pl.col("flow").is_in(ids))
         for values in in_order(part, by) if by else [()]:
-            at = dict(zip(by, values, strict=True))
-            chosen = (
-                part.filter(pl.all_horizontal(pl.col(key) == value for key, value in at.items()))
-                if at
-                else part
-            )
-            several = [name] if len(flows) > 1 else []
+            chosen = part.filter(equal(by, values)) if by else part
             if (curve := _curve(chosen)) is not None:
-                curves.append((", ".join(filter(None, (names.line(by, values), *several))), curve))
+                curves.append((names.line(by, values, name if len(flows) > 1 else ""), curve))
     if not curves:
         none = "no transfer or page was completed" if quantity == "fct_s" else "there are no values"
         raise InputError(f"no `{quantity}` in these runs: {none}")
@@ -67,13 +61,12 @@ def plot_sweep_cdf(  # noqa: PLR0913 (keywords of a public function)
                 axes.fill_between(at_x, low, high, step="post", color=look.colour, alpha=0.2, linewidth=0)
             text = style.literal(label) or "_line"
             axes.step(at_x, mean, where="post", color=look.colour, linestyle=look.dashes, label=text)
-        seeds = [count for _, (*_, count) in curves]
         drawn = sweep.flows.filter(pl.col("id").is_in(rows["flow"].unique().to_list()))
         every = drawn["group"].unique(maintain_order=True).to_list()
-        whole = f"flows of {groups[0]}" if len(groups) == 1 else "" if groups else axis.population(every)
+        whole = "" if len(groups) > 1 else axis.population(every, *groups)
         largest = max(float(at_x[-1]) for _, (at_x, *_) in curves)
         axis.quantity(axes.xaxis, *axis.name(table, quantity), largest, whole)
-        note = interval.note(min(seeds), max(seeds))
+        note = interval.note([count for _, (*_, count) in curves])
         of = f"samples of {_interval(sweep)}" if table == "series" else ROWS[table]
         axes.set_ylabel(style.literal(f"CDF over {of}" + (f",\n{note}" if note else "")))
         axes.set_ylim(0, 1.02)

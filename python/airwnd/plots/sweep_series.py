@@ -10,7 +10,7 @@ import polars as pl
 from airwnd.plots import axis, category, interval, style
 from airwnd.plots.flows import members
 from airwnd.plots.series import WITHOUT_ZERO, step, time_text
-from airwnd.results.selection import in_order, keys_of_lines, only
+from airwnd.results.selection import equal, in_order, keys_of_lines, only
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,23 +66,21 @@ def plot_sweep_series(  # noqa: PLR0913 (keywords of a public function)
         axes = figure.subplots()
         drawn = in_order(points, ["line", *lines.by])
         for index, (line, *values) in enumerate(drawn):
-            at = dict(zip(("line", *lines.by), (line, *values), strict=True))
-            chosen = points.filter(pl.all_horizontal(pl.col(key) == value for key, value in at.items()))
-            several = [str(line)] if len(lines.flows) > 1 else []
-            label = ", ".join(filter(None, (names.line(lines.by, values), *several)))
+            chosen = points.filter(equal(("line", *lines.by), (line, *values)))
+            label = names.line(lines.by, values, str(line) if len(lines.flows) > 1 else "")
             _draw(axes, chosen, style.series(index, len(drawn)), label)
         # As many ticks at any width, since their labels decide how wide the axes can be.
         axes.xaxis.set_major_locator(MaxNLocator(_TICKS))
         axes.set_xlabel("Time (s)" + (f", means of {time_text(mean_s)}" if mean_s else ""))
-        seeds = interval.note(int(points["n"].min()), int(points["n"].max()))  # type: ignore[arg-type]
+        seeds = interval.note(points["n"].to_list())
         groups = sweep.flows["group"].unique(maintain_order=True).to_list()
-        whole = f"flows of {flows[0]}" if len(flows) == 1 else "" if flows else axis.population(groups)
+        whole = "" if len(flows) > 1 else axis.population(groups, *flows)
         note = "\n".join(filter(None, (seeds, whole)))
-        largest = float(points["mean"].abs().max())  # type: ignore[arg-type]
+        largest = float(points["mean"].abs().to_numpy().max())
         axis.quantity(axes.yaxis, *axis.name("series", quantity), largest, note)
         if not quantity.endswith(WITHOUT_ZERO):
             axes.set_ylim(bottom=0)
-        axes.set_xlim(0, float(data["time_s"].max()))  # type: ignore[arg-type]
+        axes.set_xlim(0, float(data["time_s"].to_numpy().max()))
         if len(drawn) > 1:
             axis.legend(axes, names.title(lines.by), grow=grow)
     return figure

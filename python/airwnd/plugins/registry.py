@@ -133,7 +133,7 @@ class Plugin:
 
     def explain(self, error: BaseException) -> tuple[int | None, str]:
         """Describe an exception in one line; return also the last line of the class in its traceback."""
-        return _explain(error, {_filename(each) for each in _lineage(self.kind)})
+        return explain_error(error, {_filename(each) for each in _lineage(self.kind)})
 
 
 @dataclass(frozen=True)
@@ -291,7 +291,7 @@ def _execute(shown: str, source: Source) -> ModuleType:
             raise
         except BaseException as error:
             del sys.modules[module.__name__]
-            line, what = _explain(error, {str(path)})
+            line, what = explain_error(error, {str(path)})
             at = shown if line is None else f"{shown}:{line}"
             raise RefusedError("class", f"{at}: {what}", at) from error
         _files[source] = module
@@ -304,7 +304,7 @@ def _import(name: str) -> ModuleType:
     except Interrupted:
         raise
     except BaseException as error:
-        raise RefusedError("class", f"{name}: {_explain(error, set())[1]}", name) from error
+        raise RefusedError("class", f"{name}: {explain_error(error, set())[1]}", name) from error
 
 
 def _role_of(kind: object) -> Role | None:
@@ -422,7 +422,8 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, bool | int | str)
 
 
-def _explain(error: BaseException, filenames: set[str]) -> tuple[int | None, str]:
+def explain_error(error: BaseException, filenames: set[str]) -> tuple[int | None, str]:
+    """Describe an exception in one line; return also the last line of these files in its traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename in filenames]
     if isinstance(error, SyntaxError) and error.filename in filenames:

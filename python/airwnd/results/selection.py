@@ -157,6 +157,11 @@ def only(sweep: "SweepData", rows: pl.DataFrame, where: Mapping[str, object]) ->
     return rows
 
 
+def equal(keys: Sequence[str], values: Sequence[object]) -> pl.Expr:
+    """Return the condition that keys, at least one, have these values."""
+    return pl.all_horizontal(pl.col(key) == value for key, value in zip(keys, values, strict=True))
+
+
 def check_key(sweep: "SweepData", key: str, option: str) -> None:
     """Raise an ``InputError`` that names the option if the key was not swept."""
     if key == "group" and key not in sweep.keys:

@@ -5,8 +5,7 @@ import importlib
 import inspect
 import re
 import sys
-import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
@@ -15,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from airwnd.plugins.registry import explain_error
 from airwnd.scenario.path import Endpoint
 from airwnd.support.errors import EngineError, InputError
 from airwnd.text.quantities import one_line
@@ -53,10 +53,9 @@ class Stack:
         """Describe an exception of the stack in one line, with the last line of its file in the traceback."""
         code = inspect.unwrap(self.make)
         file = getattr(getattr(code, "__code__", None), "co_filename", "")
-        lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == file]
-        place = f"{Path(file).name}:{lines[-1]}: " if lines else f"{self.name}: "
-        said = ": ".join(filter(None, [type(error).__name__, str(error)]))
-        return one_line(f"{place}{said}{''.join(f' ({note})' for note in getattr(error, '__notes__', ()))}")
+        line, said = explain_error(error, {file})
+        place = self.name if line is None else f"{Path(file).name}:{line}"
+        return one_line(f"{place}: {said}{''.join(f' ({note})' for note in getattr(error, '__notes__', ()))}")
 
 
 def find(name: str, options: Mapping[str, Any]) -> Stack:
@@ -96,37 +95,39 @@ def installed() -> dict[str, EntryPoint]:
 def _installed(name: str) -> Any:
     known = installed()
     if name not in known:
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
         have = ", ".join(f"`{each}`" for each in known) or "none; the package airwnd-stacks has some"
-        raise InputError(f"{name}: no such stack{hint}; expected {FORMS}; installed: {have}")
-    return _loaded(name, known[name].load)
+        raise InputError(f"{name}: no such stack{_hint(name, known)}; expected {FORMS}; installed: {have}")
+    return _loaded(name, None, known[name].load)
 
 
 def _of_code(name: str, where: str, function: str) -> Any:
     if where.endswith(".py"):
         if not Path(where).is_file():
             raise InputError(f"{name}: there is no file {where}")
-        module = _loaded(where, lambda: _execute(Path(where)))
+        path = Path(where).resolve()
+        module = _loaded(where, path, lambda: _execute(path))
     else:
-        module = _loaded(where, lambda: importlib.import_module(where))
+        module = _loaded(where, None, lambda: importlib.import_module(where))
     if not hasattr(module, function):
         known = [each for each, value in vars(module).items() if inspect.isfunction(value)]
-        near = difflib.get_close_matches(function, known, 1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        raise InputError(f"{where}: there is no function `{function}`{hint}")
+        raise InputError(f"{where}: there is no function `{function}`{_hint(function, known)}")
     return getattr(module, function)
+
+
+def _hint(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, list(known), 1)
+    return f"; did you mean `{near[0]}`?" if near else ""
 
 
 def _execute(path: Path) -> ModuleType:
     """Execute a file as a module; meanwhile its folder is where imports look first, as for a script."""
-    spec = spec_from_file_location(f"airwnd_stack_{path.stem}", path.resolve())
+    spec = spec_from_file_location(f"airwnd_stack_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no Python file")
     module = module_from_spec(spec)
     sys.modules[spec.name] = module
     before = sys.path[:]
-    sys.path.insert(0, str(path.resolve().parent))
+    sys.path.insert(0, str(path.parent))
     try:
         spec.loader.exec_module(module)
     finally:
@@ -134,19 +135,14 @@ def _execute(path: Path) -> ModuleType:
     return module
 
 
-def _loaded(place: str, load: Callable[[], Any]) -> Any:
+def _loaded(place: str, file: Path | None, load: Callable[[], Any]) -> Any:
     try:
         return load()
     except (InputError, EngineError):
         raise
     except Exception as error:
-        lines = [
-            each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename.endswith(place)
-        ]
-        if isinstance(error, SyntaxError) and error.lineno:
-            lines = [error.lineno]
-        at = f"{place}:{lines[-1]}" if lines else place
-        said = ": ".join(filter(None, [type(error).__name__, str(error)]))
+        line, said = explain_error(error, {str(file)})
+        at = place if line is None else f"{place}:{line}"
         raise InputError(one_line(f"{at}: {said}")) from error
 
 

@@ -194,6 +194,11 @@ class Member:
         """The paper's choices that this experiment has."""
         return [*self.own, *(name for name in self.added if name not in self.own)]
 
+    def closed(self, levels: Mapping[str, str]) -> dict[str, str]:
+        """Return the levels of the axes that the paper varies: those that are not open."""
+        opened = {axis.name for axis in self.experiment.space.open}
+        return {axis: level for axis, level in levels.items() if axis not in opened}
+
     def can(self, choice: str, level: str) -> bool:
         """Whether the experiment has this level of a choice."""
         extra = self.added.get(choice)
@@ -374,7 +379,7 @@ def closed_places(member: Member, expression: Expression, only: Mapping[str, Wor
     allowed = {name: set(map(str, levels)) for name, levels in only.items()}
     found: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
     for place in expression.places():
-        closed = {axis: level for axis, level in place.items() if axis not in opened}
+        closed = member.closed(place)
         if all(level in allowed.get(axis, {level}) for axis, level in closed.items()):
             found.setdefault(tuple(closed.items()), closed)
     if not found:

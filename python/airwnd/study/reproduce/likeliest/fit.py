@@ -167,7 +167,7 @@ class Fit:
         chosen = range(len(self.quantities)) if among is None else among
         total = np.zeros(len(self.setups))
         for quantity in dict.fromkeys(self.quantities[index] for index in chosen):
-            columns = [index for index in chosen if self.quantities[index] == quantity]
+            columns = [index for index in self.of_quantity(quantity) if index in chosen]
             summed = self.logs[:, columns, :].sum(axis=1)
             top = summed.max(axis=1)
             total += top + np.log(np.exp(summed - top[:, None]).mean(axis=1))
@@ -196,7 +196,7 @@ class Fit:
         """Return the relative size of the discrepancy of each quantity: its geometric posterior mean."""
         found = {}
         for quantity in dict.fromkeys(self.quantities):
-            columns = [index for index, each in enumerate(self.quantities) if each == quantity]
+            columns = self.of_quantity(quantity)
             summed = self.logs[setup][columns, :].sum(axis=0)
             weights = np.exp(summed - summed.max())
             found[quantity] = float(np.exp((weights * np.log(DISCREPANCIES)).sum() / weights.sum()))
@@ -217,8 +217,17 @@ class Fit:
         """Return the numbers of a table."""
         return [index for index, each in enumerate(self.tables) if each == table]
 
+    def of_quantity(self, quantity: str) -> list[int]:
+        """Return the numbers of a quantity."""
+        return [index for index, each in enumerate(self.quantities) if each == quantity]
+
+    def nearest(self, number: int) -> int:
+        """Return the set-up that is nearest to a number; among equally near ones the likeliest."""
+        return min(self.ranking, key=lambda setup: float(self.distance[setup, number]))
+
+    @cached_property
     def distance(self) -> Floats:
-        """Return |ln(ours / paper)| by set-up and number; 0 within the paper's range."""
+        """|ln(ours / paper)| by set-up and number; 0 within the paper's range."""
         with np.errstate(divide="ignore", invalid="ignore"):
             below, above = np.log(self.low / self.means), np.log(self.means / self.high)
         found = np.maximum(np.maximum(np.nan_to_num(below, nan=0.0), np.nan_to_num(above, nan=0.0)), 0.0)
@@ -330,11 +339,9 @@ class Contradiction:
 
 def contradictions(fit: Fit, part: float = PARTS[-1]) -> list[Contradiction]:
     """Return the numbers that the likeliest set-up misses by more than `part`, with the nearest set-up."""
-    distance = fit.distance()
     found = []
     for index in np.flatnonzero(~fit.is_within(fit.best, part)).tolist():
-        # Among equally near set-ups the likeliest is named.
-        nearest = min(fit.ranking, key=lambda setup: float(distance[setup, index]))
+        nearest = fit.nearest(index)
         reached = bool(fit.is_within(nearest, part)[index])
         found.append(Contradiction(index, float(fit.means[nearest, index]), nearest, reached))
     return found

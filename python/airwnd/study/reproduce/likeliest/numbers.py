@@ -56,10 +56,6 @@ class Number:
         """Return the value in the range that is nearest to ours."""
         return min(max(value, self.low), self.high)
 
-    def is_within(self, value: float, part: float) -> bool:
-        """Whether our value is within this part (0.05: 5 %) of the paper's range."""
-        return self.low * (1.0 - part) <= value <= self.high * (1.0 + part)
-
 
 def gather(choices: Choices) -> list[Number]:
     """Return all numbers of a paper, in the order of its experiments.

@@ -12,6 +12,7 @@ The choice depends on the scores only, which depend on the runs only: a repeated
 choices, and continues an interrupted one.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -128,8 +129,6 @@ def neighbours(axes: Sequence[Sequence[str]], at: Combination) -> list[Combinati
 
 
 def _product(axes: Sequence[Sequence[str]]) -> list[Combination]:
-    import itertools
-
     return list(itertools.product(*axes))
 
 

@@ -98,16 +98,11 @@ def _head(report: Report) -> str:
 
 def _best(found: Found) -> str:
     fit = found.fit
-    rows = [
-        [
-            quantity,
-            str(len(columns)),
-            *map(_percent, fit.shares(fit.best, columns)),
-            _percent(fit.discrepancies(fit.best)[quantity], 1),
-        ]
-        for quantity in dict.fromkeys(fit.quantities)
-        for columns in [[index for index, each in enumerate(fit.quantities) if each == quantity]]
-    ]
+    rows = []
+    for quantity, discrepancy in fit.discrepancies(fit.best).items():
+        columns = fit.of_quantity(quantity)
+        shares = map(_percent, fit.shares(fit.best, columns))
+        rows.append([quantity, str(len(columns)), *shares, _percent(discrepancy, 1)])
     rows.append(["**all**", str(len(fit.quantities)), *map(_percent, fit.shares(fit.best)), ""])
     heads = ["Quantity", "Numbers", *(f"within {_percent(part)}" for part in PARTS), "discrepancy"]
     return (
@@ -330,11 +325,11 @@ def _claims(report: Report) -> str:
 
 def numbers_csv(found: Found) -> str:
     """Return a row for each number: the paper's range, ours in the likeliest set-up, the nearest anywhere."""
-    fit, distance = found.fit, found.fit.distance()
+    fit = found.fit
     rows = []
     for index, number in enumerate(found.numbers):
         mean = float(fit.means[fit.best, index])
-        nearest = min(fit.ranking, key=lambda setup, at=index: float(distance[setup, at]))  # type: ignore[misc]
+        nearest = fit.nearest(index)
         error = float(fit.noise[fit.best, index]) * mean
         rows.append(
             [

@@ -254,9 +254,8 @@ def _full(number: Number) -> dict[str, str]:
 
 def points(number: Number, setup: SetUp) -> list[Point]:
     """Return the points of an experiment that a number needs in a set-up."""
-    opened = {axis.name for axis in number.member.experiment.space.open}
     return [
-        number.member.point({axis: level for axis, level in levels.items() if axis not in opened}, setup)
+        number.member.point(number.member.closed(levels), setup)
         for levels, _ in number.expression.points(_full(number))
     ]
 
@@ -287,7 +286,7 @@ class _State:
             ]
             for combination in wanted
         }
-        # Those that need the fewest further runs come first, for the case that the time ends.
+        # Set-ups that need the fewest further runs come first, for the case that the time ends.
         order = sorted(
             needed.values(),
             key=lambda chosen: sum(seeds > self._runs.has(member, point) for member, point in chosen),
@@ -343,10 +342,9 @@ class _State:
 
 def values_of(number: Number, setup: SetUp, runs: Runs) -> Values:
     """Return our value of a number by seed."""
-    opened = {axis.name for axis in number.member.experiment.space.open}
 
     def ours(levels: Mapping[str, str], measure: str) -> Values:
-        closed = {axis: level for axis, level in levels.items() if axis not in opened}
-        return runs.values(number.member, number.member.point(closed, setup), measure)
+        member = number.member
+        return runs.values(member, member.point(member.closed(levels), setup), measure)
 
     return number.expression.values(_full(number), ours)
