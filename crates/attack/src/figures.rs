@@ -154,9 +154,13 @@ fn limits(written: &Json, link: &LinkRow) -> Result<(), String> {
     let bytes = |text: &Json| {
         text.as_str().and_then(|text| text.parse::<airwnd_units::Bytes>().ok()).map(|max| max.0)
     };
-    // A `tbf` has a queue of its own, before that of the link.
-    if ["tbf", "tbf_up"].iter().any(|key| !written[key].is_null()) {
-        return Ok(());
+    let shaper = match link.direction {
+        Direction::Down => "tbf",
+        Direction::Up => "tbf_up",
+    };
+    // It takes the place of the link's own limits.
+    if let Some(max) = bytes(&written[shaper]["limit"]) {
+        return holds(link.queue_bytes.max <= max, || format!("more than {max} bytes"));
     }
     let keys_up = ["queue_up", "queue_bytes_up", "aqm_up"];
     let is_separate = keys_up.iter().any(|key| !written[key].is_null());
@@ -185,4 +189,38 @@ fn conservation(outcome: &Json) -> Result<(), String> {
     let entered = count("offered_bytes") + count("copied_bytes");
     let sum = count("delivered_bytes") + dropped + count("inside_bytes");
     holds(entered == sum, || format!("{entered} bytes were offered or copied, {sum} are accounted for"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airwnd_catalog::Node;
+    use airwnd_lab::run;
+    use serde_json::json;
+
+    #[test]
+    fn the_limit_of_a_tbf_takes_the_place_of_the_links() {
+        // Scenario 97924 of a hundred thousand.
+        let text = json!({
+            "duration": "68ms",
+            "link": [{
+                "kind": "trace", "queue": 1, "down": "norway-bus-1", "format": "rate",
+                "tbf_up": {"rate": "1981588bps", "burst": "5463540215B", "limit": "190872B"},
+            }],
+            "ue": [{}],
+            "flow": [{"direction": "up"}],
+        });
+        let scenario = Scenario::from_node(&Node::from_json(&text.to_string(), "test").unwrap()).unwrap();
+        let outcome = run(&scenario, 1, None, &mut |_| true).unwrap();
+        check(&scenario, &outcome).unwrap();
+        let is_shaped = |link: &&LinkRow| link.link == "link" && link.direction == Direction::Up;
+        let up = outcome.links().iter().find(is_shaped).unwrap();
+        let mut written = scenario.to_json()["link"][0].clone();
+        assert!(up.queue_packets.max > 1, "{up:?}");
+        assert_eq!(limits(&written, up), Ok(()), "{written}");
+        written["tbf_up"]["limit"] = "1500B".into();
+        assert_eq!(limits(&written, up).unwrap_err(), "more than 1500 bytes");
+        written["tbf_up"]["limit"] = Json::Null;
+        assert_eq!(limits(&written, up).unwrap_err(), "more than 1 packets");
+    }
 }

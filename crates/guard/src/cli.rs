@@ -182,7 +182,8 @@ const BINARY_ONLY: [&str; 2] = ["completions", "man"];
 /// Runs the command `name` with these arguments; returns the exit code.
 pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let mut command = Cli::command().name(name).bin_name(name);
-    for own in if name == BINARY { &[][..] } else { &BINARY_ONLY[..] } {
+    let refused: &[&str] = if name == BINARY { &[] } else { &BINARY_ONLY };
+    for own in refused {
         command = command.mut_subcommand(own, |each| each.hide(true));
     }
     let words = std::iter::once(name.into()).chain(arguments);
