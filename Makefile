@@ -205,8 +205,8 @@ kernel-tests:
 	@$(STEP) kernel-tests 'Rust tests with the kernel' -- cargo test $(KERNEL_TESTS) --locked --no-fail-fast
 
 python-lint: $(VENV)/requirements
-	@$(STEP) ruff 'Python lints' -- $(BIN)/ruff check $(PYTHON_FILES)
-	@$(STEP) ruff-format 'Python format' -- $(BIN)/ruff format --check $(PYTHON_FILES)
+	@$(STEP) ruff 'Python lints' -- $(BIN)/ruff check
+	@$(STEP) ruff-format 'Python format' -- $(BIN)/ruff format --check
 	@$(STEP) mypy 'Python types' -- $(BIN)/mypy
 	@$(STEP) imports 'Python layers' -- env PYTHONPATH=python $(BIN)/lint-imports --no-logo --no-cache
 	@$(STEP) prose 'Prose' -- $(BIN)/python docs/_site/prose.py --brief
@@ -317,17 +317,12 @@ site: install
 	$(BIN)/sphinx-build -E -W --keep-going -n -j 2 -c docs . out/site
 	@echo "open out/site/index.html"
 
-PYTHON_FILES := python/airwnd python/tests docs/conf.py docs/_site
-TOOL_FILES := tools python/benches experiments crates/web/site
-
 lint: rust-lint python-lint
 
 # The programs beside the product: benchmarks, studies, link-level simulation.
 .PHONY: lint-tools
 lint-tools: $(VENV)/requirements
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff check $(TOOL_FILES)
-	$(BIN)/ruff format --check $(TOOL_FILES)
 	$(BIN)/mypy tools python/benches crates/web/site $(shell git ls-files 'experiments/*.py')
 
 # Wording to reconsider, with a better word for each; `make prose FILES=docs/models.md` looks at one file.
@@ -337,8 +332,8 @@ prose: $(VENV)/requirements
 
 format: $(VENV)/requirements
 	rustfmt $(RUST)
-	$(BIN)/ruff check --fix $(PYTHON_FILES) $(TOOL_FILES)
-	$(BIN)/ruff format $(PYTHON_FILES) $(TOOL_FILES)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
 
 # Pins exact versions of all dependencies that pyproject.toml requires.
 lock:

@@ -3,11 +3,10 @@
 `python download.py --qlog reno 1` also writes `reno-1.qlog`, with the events of both ends and of the network.
 """
 
-import datetime
+import datetime as dt
 import ssl
 import sys
 
-import airwnd
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import HandshakeCompleted, StreamDataReceived
@@ -16,6 +15,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+
+import airwnd
 
 CELL = {
     "name": "a phone in a loaded cell",
@@ -36,7 +37,7 @@ def certificate():
     """Return a self-signed certificate and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "server")])
-    begin = datetime.datetime(2026, 1, 1)
+    begin = dt.datetime(2026, 1, 1)
     builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
     builder = builder.serial_number(1).not_valid_before(begin).not_valid_after(begin.replace(year=2126))
     return builder.sign(key, hashes.SHA256()), key
@@ -163,4 +164,5 @@ if __name__ == "__main__":
     for seed in map(int, seeds):
         run = download(algorithm, seed, log=log)
         row = run.flows.filter(run.flows["kind"] == "udp").row(0, named=True)
-        print(f"seed {seed}: {row['goodput_kbps']:.0f} kbit/s, p95 delay {row['delay_ms_p95']:.0f} ms ({run.wall_s:.1f} s)")
+        goodput, delay = row["goodput_kbps"], row["delay_ms_p95"]
+        print(f"seed {seed}: {goodput:.0f} kbit/s, p95 delay {delay:.0f} ms ({run.wall_s:.1f} s)")

@@ -12,7 +12,7 @@ INTERVAL_S = 0.1
 
 
 class Learned(airwnd.CongestionControl):
-    """Multiply the window by up to two, or divide it, every 100 ms, by a policy of what was observed meanwhile."""
+    """Multiply or divide the window by up to two every 100 ms, by a policy of what was observed meanwhile."""
 
     def __init__(self, connection: airwnd.Connection) -> None:
         super().__init__(connection)
@@ -34,7 +34,8 @@ class Learned(airwnd.CongestionControl):
             math.log2(self.cwnd_bytes / 1e3) / 16,
         )
         *weights, constant = POLICY
-        action = math.tanh(sum(w * min(max(o, 0), 1) for w, o in zip(weights, observation)) + constant)
+        pull = sum(w * min(max(o, 0), 1) for w, o in zip(weights, observation, strict=True))
+        action = math.tanh(pull + constant)
         self.cwnd_bytes = min(max(self.cwnd_bytes * 2**action, 3e3), 2**26)
         self.next_s = ack.now_s + INTERVAL_S
         self.delivered, self.lost = ack.delivered_bytes, 0

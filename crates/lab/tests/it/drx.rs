@@ -162,7 +162,7 @@ fn a_released_ue_is_promoted() {
 
 /// Moving UEs of several regions, which sleep, are released and change cells.
 const MOVING: &str = r#"
-duration = "3s"
+duration = "2s"
 radio = {fading = "eva", position_period = "20ms"}
 handover = {algorithm = "a3-rsrp", preparation = "30ms"}
 core.x2_delay = "5ms"
