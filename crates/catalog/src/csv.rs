@@ -3,7 +3,7 @@
 //! Fields are separated by commas, semicolons or tabs, whichever the header line has most of. `airwnd.text.csv_rows`
 //! is the reader of cell lists, with the same rules.
 
-use csv::{ReaderBuilder, StringRecord, Trim};
+use csv::{ReaderBuilder, StringRecord};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
@@ -52,12 +52,11 @@ impl Table {
             .delimiter(separator(text))
             .flexible(true)
             .comment(Some(b'#'))
-            .trim(Trim::All)
             .from_reader(text.as_bytes());
         let mut lines = Vec::new();
         for record in reader.records() {
             let record = record.expect("flexible records of valid UTF-8 cannot fail");
-            if record.len() > 1 || !record[0].is_empty() {
+            if record.len() > 1 || !record[0].trim().is_empty() {
                 lines.push((line_of(text, &record), record));
             }
         }
@@ -65,7 +64,7 @@ impl Table {
             return Err((1, "the file is empty".into()));
         }
         let (header, names) = lines.remove(0);
-        let columns: Vec<String> = names.iter().map(str::to_string).collect();
+        let columns: Vec<String> = names.iter().map(|name| name.trim().to_string()).collect();
         if columns.iter().all(|name| name.parse::<f64>().is_ok()) {
             let listed = known.map(|known| format!("; known columns: {}", quoted(known))).unwrap_or_default();
             return Err((header, format!("there is no header line before the numbers{listed}")));
@@ -152,13 +151,13 @@ impl Table {
 impl Line<'_> {
     /// The mistake of a column whose text is not of this form.
     pub fn mistake(&self, column: usize, form: &str) -> Mistake {
-        let (text, name) = (shown(&self.cells[column]), &self.columns[column]);
+        let (text, name) = (shown(self.text(column)), &self.columns[column]);
         (self.number, format!("`{text}` in column `{name}` is not {form}"))
     }
 
     /// Returns the text in a column.
     pub fn text(&self, column: usize) -> &str {
-        &self.cells[column]
+        self.cells[column].trim()
     }
 
     /// Returns the number in a column.
@@ -166,7 +165,7 @@ impl Line<'_> {
     /// # Errors
     /// A text that is not a number, or a number outside the range.
     pub fn number(&self, column: usize, range: RangeInclusive<f64>) -> Result<f64, Mistake> {
-        let text = &self.cells[column];
+        let text = self.text(column);
         let name = &self.columns[column];
         match text.parse::<f64>() {
             Ok(value) if range.contains(&value) => Ok(value),
@@ -236,7 +235,7 @@ mod tests {
 
     #[test]
     fn columns_are_found_by_name_and_may_be_quoted() {
-        assert_eq!(read("# sizes\n\nnote, size\n\"a, b\",3\n# more\n,4\n"), Ok(vec![3.0, 4.0]));
+        assert_eq!(read("# sizes\n\nnote, size\n\"a, b\", 3 \n# more\n,4\n"), Ok(vec![3.0, 4.0]));
     }
 
     /// Also with line ends of other systems.
