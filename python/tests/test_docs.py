@@ -199,6 +199,20 @@ def _check_cargo(words: list[str]) -> None:
             assert (crates[0] / file.format(named[option])).is_file(), words
 
 
+def test_tests_that_pages_name_exist(root: Path) -> None:
+    named = re.compile(r"`([\w/-]+\.(?:rs|py))::(\w+)`")
+    pages = [page for folder in ("docs", "experiments") for page in (root / folder).rglob("*.md")]
+    found = {match for page in pages for match in named.findall(page.read_text(encoding="utf-8"))}
+    assert len(found) > 30
+    missing = [
+        f"{file}::{name}"
+        for file, name in sorted(found)
+        if not (root / file).is_file()
+        or not re.search(rf"\b(?:fn|def) {name}\(", (root / file).read_text(encoding="utf-8"))
+    ]
+    assert not missing
+
+
 def test_every_page_is_in_the_index(root: Path) -> None:
     index = (root / "docs" / "index.md").read_text(encoding="utf-8")
     for page in (root / "docs").glob("**/*.*"):
