@@ -172,6 +172,12 @@ $(WEB)/node_modules: crates/web/site/package-lock.json
 	npm ci --silent --prefix $(WEB)
 	touch $@
 
+# The engine with the plug-ins of a crate, in target/release, for `airwnd --engine`.
+.PHONY: engine
+engine: $(VENV)/requirements
+	@[ -n "$(PLUGIN)" ] || { echo 'engine: name the crate, as in: make engine PLUGIN=gentle' >&2; exit 1; }
+	cargo build --release --locked --lib -p $(PLUGIN)
+
 demo: install
 	$(BIN)/airwnd reproduce arwa-2019/fig3 arwa-2019/fig4 arwa-2019/table3 --seeds 5 --progress
 
@@ -191,6 +197,7 @@ KERNEL_TESTS := --test kernel --test sides
 rust-build: $(VENV)/built-dev
 	@$(STEP) rust-build 'Rust tests: build' -- cargo test --tests --no-run --locked
 	@$(STEP) kernel-build 'Rust tests with the kernel: build' -- cargo test $(KERNEL_TESTS) --no-run --locked
+	@$(STEP) engine-build 'Engine with a plug-in: build' -- cargo build --lib -p gentle --locked
 
 # `cargo fmt` follows `mod` declarations, but `#[family]` generates those of its members: rustfmt gets every file.
 rust-lint:

@@ -20,6 +20,8 @@ A scenario is a TOML file or a dictionary. Running it returns data frames.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from airwnd.support.engine import select as _select
+
 if TYPE_CHECKING:
     from airwnd._native import VERSION as __version__  # noqa: N811
     from airwnd._native import ScenarioError
@@ -159,6 +161,8 @@ _HOME = {
     "tables": "airwnd.vocabulary.columns",
 }
 
+# Before anything imports the module.
+_select()
 
 if not TYPE_CHECKING:
 

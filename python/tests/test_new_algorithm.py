@@ -66,7 +66,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "CARGO_TARGET_DIR": str(target),
         "PYO3_BUILD_EXTENSION_MODULE": "1",
     }
-    command = ["cargo", "build", "--locked", "--quiet", "-p", "airwnd-py", "--message-format", "json"]
+    command = ["cargo", "build", "--locked", "--quiet", "-p", "airwnd-native", "--message-format", "json"]
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (library,) = re.findall(r'"([^"]*lib_native\.so)"', done.stdout)

@@ -1058,7 +1058,7 @@ def test_the_guide_shows_the_examples() -> None:
     for name in ("gentle.py", "scenario.toml"):
         assert (EXAMPLE / name).read_text(encoding="utf-8") in guide, name
     rust = ROOT / "examples" / "rust-plugin"
-    sources = [rust / "Cargo.toml", rust / "src" / "gentle.rs", rust / "src" / "main.rs"]
+    sources = [rust / "Cargo.toml", *(rust / "src" / name for name in ("gentle.rs", "engine.rs", "main.rs"))]
     for path in (*EXAMPLE.glob("*.py"), *sources):
         assert f"](../../{path.relative_to(ROOT).as_posix()})" in guide, path
     text = "".join(path.read_text(encoding="utf-8") for path in sources)

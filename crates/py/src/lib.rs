@@ -1,4 +1,6 @@
-//! The Python module `airwnd._native`: conversions between Python and `airwnd_lab`.
+//! Classes and functions of the Python module `airwnd._native`: conversions between Python and `airwnd_lab`.
+//!
+//! [`engine!`] makes the module, with plug-ins in Rust if there are any.
 
 mod arguments;
 mod capture;
@@ -22,15 +24,18 @@ use airwnd_lab::{
 use airwnd_units::{BitRate, Bytes, Metres, Span, Time};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::{PyException, PyImportError, PyKeyboardInterrupt, PyValueError};
+use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
+
+pub use pyo3;
 
 create_exception!(airwnd._native, Interrupted, PyKeyboardInterrupt, "Ctrl-C while a plug-in may be running.");
 create_exception!(airwnd._native, ScenarioError, PyValueError, "An error in a scenario, in one line.");
@@ -105,6 +110,9 @@ impl Scenario {
             node.set(key, value).map_err(scenario_error)?;
         }
         let mut plugins = Plugins::default();
+        if let Some(register) = BUILT_IN.get() {
+            register(&mut plugins);
+        }
         let named = Arc::new(Mutex::new(plugin::Named::default()));
         plugin::register(&mut plugins, &named, allow_code);
         let _watched = watch::Scope::open(call_limit);
@@ -519,57 +527,74 @@ fn parse_bytes(text: &str) -> PyResult<u64> {
     text.parse().map(|bytes: Bytes| bytes.0).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
-#[pymodule]
-mod _native {
-    #[pymodule_export]
-    use pyo3::panic::PanicException;
+/// Plug-ins in Rust that this engine was built with: scenarios name them with `kind = "plugin"`.
+///
+/// Python creates the module once, and passes no state to the classes in it.
+static BUILT_IN: OnceLock<fn(&mut Plugins)> = OnceLock::new();
 
-    #[pymodule_export]
-    use super::plugin::{
-        Ack, Arrival, CellMeasurement, Congestion, Connection, HandoverEvent, HandoverReport, HandoverUe,
-        Queue, QueuedPacket, Receiver, ReceiverState, SchedulerCarrier, SchedulerTti, SchedulerUe,
-        TrafficFlow,
+/// Defines the Python module `airwnd._native` with plug-ins in Rust.
+///
+/// `airwnd --engine FILE` and the environment variable `AIRWND_ENGINE` use the library that contains it in place of the
+/// one that is installed. The argument is a function that registers the plug-ins.
+#[macro_export]
+macro_rules! engine {
+    ($register:expr) => {
+        #[$crate::pyo3::pymodule]
+        #[pyo3(crate = "::airwnd_py::pyo3")]
+        fn _native(
+            module: &$crate::pyo3::Bound<'_, $crate::pyo3::types::PyModule>,
+        ) -> $crate::pyo3::PyResult<()> {
+            $crate::fill(module, $register)
+        }
     };
+}
 
-    #[pymodule_export]
-    use super::guard::{guard, guard_commands};
-
-    #[pymodule_export]
-    use super::link::{link, link_side};
-
-    #[pymodule_export]
-    use super::panics::{panic_place, show_panics};
-
-    #[pymodule_export]
-    use super::path::Path;
-
-    #[pymodule_export]
-    use super::session::{Flow, Session, Ue};
-
-    #[pymodule_export]
-    use super::watch::{CallTimeout, end_when_stuck};
-
-    #[pymodule_export]
-    use super::{
-        Interrupted, Scenario, ScenarioError, catalogue, compats, controls_of_marks, limits, parse_bytes,
-        parse_rate, parse_span, presets, resource_grid, schema, sections, stacks, tables,
-    };
-
-    /// Version of the project.
-    #[pymodule_export]
-    const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-    /// Missing value in an array of whole numbers.
-    #[pymodule_export]
-    const NOTHING: u32 = airwnd_lab::NOTHING;
-
-    /// Identifier of the engine: version and hash of its sources. Results of different engines are never mixed.
-    #[pymodule_export]
-    const ENGINE: &str = env!("AIRWND_ENGINE");
-
-    #[pymodule_init]
-    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
-        super::panics::silence();
-        Ok(())
+/// Fills the module `airwnd._native`.
+///
+/// # Errors
+/// An exception of Python.
+pub fn fill(module: &Bound<'_, PyModule>, register: fn(&mut Plugins)) -> PyResult<()> {
+    BUILT_IN.set(register).map_err(|_| PyImportError::new_err("the engine is already loaded"))?;
+    panics::silence();
+    let py = module.py();
+    module.add("PanicException", py.get_type::<PanicException>())?;
+    module.add("Interrupted", py.get_type::<Interrupted>())?;
+    module.add("ScenarioError", py.get_type::<ScenarioError>())?;
+    module.add("CallTimeout", py.get_type::<watch::CallTimeout>())?;
+    module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+    // Missing value in an array of whole numbers.
+    module.add("NOTHING", airwnd_lab::NOTHING)?;
+    // Version and hash of the engine's sources: results of different engines are never mixed.
+    module.add("ENGINE", env!("AIRWND_ENGINE"))?;
+    module.add_class::<Scenario>()?;
+    module.add_class::<path::Path>()?;
+    module.add_class::<session::Flow>()?;
+    module.add_class::<session::Session>()?;
+    module.add_class::<session::Ue>()?;
+    plugin::add_classes(module)?;
+    for function in [
+        wrap_pyfunction!(guard::guard, module)?,
+        wrap_pyfunction!(guard::guard_commands, module)?,
+        wrap_pyfunction!(link::link, module)?,
+        wrap_pyfunction!(link::link_side, module)?,
+        wrap_pyfunction!(panics::panic_place, module)?,
+        wrap_pyfunction!(panics::show_panics, module)?,
+        wrap_pyfunction!(watch::end_when_stuck, module)?,
+        wrap_pyfunction!(catalogue, module)?,
+        wrap_pyfunction!(compats, module)?,
+        wrap_pyfunction!(controls_of_marks, module)?,
+        wrap_pyfunction!(limits, module)?,
+        wrap_pyfunction!(parse_bytes, module)?,
+        wrap_pyfunction!(parse_rate, module)?,
+        wrap_pyfunction!(parse_span, module)?,
+        wrap_pyfunction!(presets, module)?,
+        wrap_pyfunction!(resource_grid, module)?,
+        wrap_pyfunction!(schema, module)?,
+        wrap_pyfunction!(sections, module)?,
+        wrap_pyfunction!(stacks, module)?,
+        wrap_pyfunction!(tables, module)?,
+    ] {
+        module.add_function(function)?;
     }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! A congestion control that keeps the queue short.
 
 use airwnd_catalog::Params;
+use airwnd_lab::Plugins;
 use airwnd_tcp::cc::{Ack, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_units::{Bytes, Span};
 
@@ -25,6 +26,11 @@ pub struct Params {
     /// Increase per round trip without queueing delay.
     #[param(default = 1.0, range = 0.01..=100.0, unit = "segments", source = "RFC 6817 §2.4.2 (GAIN)")]
     pub gain: f64,
+}
+
+/// Makes the plug-in available to scenarios, as `cc = { kind = "plugin", name = "gentle" }`.
+pub fn register(plugins: &mut Plugins) {
+    plugins.cc.add("gentle", |params: &Params, ctx| Ok(Box::new(Gentle::new(params.clone(), ctx))));
 }
 
 /// State of a gentle controller.

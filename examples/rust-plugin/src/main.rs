@@ -4,7 +4,6 @@ mod gentle;
 
 use airwnd_catalog::{Error, Node};
 use airwnd_lab::{Outcome, Plugins, Scenario, run};
-use gentle::{Gentle, Params};
 
 fn main() {
     let file = std::env::args().nth(1).unwrap_or_else(|| "scenario.toml".into());
@@ -20,7 +19,7 @@ fn main() {
 fn simulate(file: &str) -> Result<Outcome, Error> {
     let text = std::fs::read_to_string(file).map_err(|error| Error::new(file, None, error.to_string()))?;
     let mut plugins = Plugins::default();
-    plugins.cc.add("gentle", |params: &Params, ctx| Ok(Box::new(Gentle::new(params.clone(), ctx))));
+    gentle::register(&mut plugins);
     let scenario = Scenario::with_plugins(&Node::from_toml(&text, file)?, &plugins)?;
     run(&scenario, scenario.seed, None, &mut |_| true)
 }

@@ -7,6 +7,7 @@ import re
 import sys
 import traceback
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
@@ -30,6 +31,7 @@ from airwnd.cli import (
     view,
 )
 from airwnd.cli.options import Commands
+from airwnd.support.engine import restart
 from airwnd.support.errors import EngineError, InputError
 from airwnd.text.quantities import one_line
 
@@ -112,8 +114,14 @@ def _report(message: str, code: int = BAD_INPUT) -> int:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(_native.VERSION, prog_name="airwnd")
 @click.option("--debug", is_flag=True, help="Print the traceback of an error; goes before the command.")
+@click.option(
+    "--engine",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Library of an engine with plug-ins in Rust; goes before the command.",
+)
 @click.make_pass_decorator(Options, ensure=True)
-def cli(options: Options, debug: bool) -> None:
+def cli(options: Options, debug: bool, engine: Path | None) -> None:
     """Simulate TCP over LTE and NR cells.
 
     \b
@@ -131,6 +139,8 @@ def cli(options: Options, debug: bool) -> None:
     airwnd evaluate cubic                    evaluate a congestion control against RFC 9743
     airwnd stack quinn scenario.toml         connect a QUIC, TCP or WebRTC stack through a scenario
     """  # noqa: D301 (Click requires the backspace)
+    if engine is not None:
+        restart(engine)
     options.debug = debug
     if debug:
         _native.show_panics()

@@ -11,12 +11,12 @@ mod receiver;
 mod scheduler;
 mod traffic;
 
-pub use congestion::{Ack, Congestion, Connection};
-pub use handover::{CellMeasurement, HandoverEvent, HandoverReport, HandoverUe};
-pub use queue::{Queue, QueuedPacket};
-pub use receiver::{Arrival, Receiver, ReceiverState};
-pub use scheduler::{SchedulerCarrier, SchedulerTti, SchedulerUe};
-pub use traffic::TrafficFlow;
+use congestion::{Ack, Congestion, Connection};
+use handover::{CellMeasurement, HandoverEvent, HandoverReport, HandoverUe};
+use queue::{Queue, QueuedPacket};
+use receiver::{Arrival, Receiver, ReceiverState};
+use scheduler::{SchedulerCarrier, SchedulerTti, SchedulerUe};
+use traffic::TrafficFlow;
 
 use crate::watch::{self, Watch};
 use airwnd_catalog::outside::{Class, Failures, Family, Found, Registry};
@@ -35,6 +35,26 @@ const SHOWN: usize = 40;
 thread_local! {
     /// Exception raised by a plug-in; errors of the engine contain text only. A run with plug-ins stays on one thread.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Adds the classes that the methods of a plug-in get.
+pub fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Ack>()?;
+    module.add_class::<Arrival>()?;
+    module.add_class::<CellMeasurement>()?;
+    module.add_class::<Congestion>()?;
+    module.add_class::<Connection>()?;
+    module.add_class::<HandoverEvent>()?;
+    module.add_class::<HandoverReport>()?;
+    module.add_class::<HandoverUe>()?;
+    module.add_class::<Queue>()?;
+    module.add_class::<QueuedPacket>()?;
+    module.add_class::<Receiver>()?;
+    module.add_class::<ReceiverState>()?;
+    module.add_class::<SchedulerCarrier>()?;
+    module.add_class::<SchedulerTti>()?;
+    module.add_class::<SchedulerUe>()?;
+    module.add_class::<TrafficFlow>()
 }
 
 /// Returns the exception raised by a plug-in on this thread, and clears it.

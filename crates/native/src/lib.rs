@@ -1,0 +1,3 @@
+//! The Python module `airwnd._native` without plug-ins.
+
+airwnd_py::engine!(|_| {});
