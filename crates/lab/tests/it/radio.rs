@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 /// Two sites of three sectors each; UEs move between them, blocks and assignments are lost.
 const MOVING: &str = r#"
 preset = "airwnd-0.1"
-duration = "500ms"
+duration = "700ms"
 warmup = "100ms"
 radio.fading = {kind = "epa"}
 radio.position_period = "20ms"
