@@ -198,29 +198,42 @@ mod tests {
     use airwnd_lab::run;
     use serde_json::json;
 
-    #[test]
-    fn the_limit_of_a_tbf_takes_the_place_of_the_links() {
-        // Scenario 97924 of a hundred thousand.
-        let text = json!({
-            "duration": "68ms",
-            "link": [{
-                "kind": "trace", "queue": 1, "down": "norway-bus-1", "format": "rate",
-                "tbf_up": {"rate": "1981588bps", "burst": "5463540215B", "limit": "190872B"},
-            }],
-            "ue": [{}],
-            "flow": [{"direction": "up"}],
-        });
+    /// A scenario of one upload, checked, and the row of its link upwards.
+    fn upload(duration: &str, link: Json) -> (Scenario, LinkRow) {
+        let text = json!({"duration": duration, "link": [link], "ue": [{}], "flow": [{"direction": "up"}]});
         let scenario = Scenario::from_node(&Node::from_json(&text.to_string(), "test").unwrap()).unwrap();
         let outcome = run(&scenario, 1, None, &mut |_| true).unwrap();
         check(&scenario, &outcome).unwrap();
-        let is_shaped = |link: &&LinkRow| link.link == "link" && link.direction == Direction::Up;
-        let up = outcome.links().iter().find(is_shaped).unwrap();
+        let is_shaped = |row: &&LinkRow| row.link == "link" && row.direction == Direction::Up;
+        let up = outcome.links().iter().find(is_shaped).unwrap().clone();
+        (scenario, up)
+    }
+
+    #[test]
+    fn the_limit_of_a_tbf_takes_the_place_of_the_links() {
+        // Scenario 97924 of a hundred thousand.
+        let (scenario, up) = upload(
+            "68ms",
+            json!({
+                "kind": "trace", "queue": 1, "down": "norway-bus-1", "format": "rate",
+                "tbf_up": {"rate": "1981588bps", "burst": "5463540215B", "limit": "190872B"},
+            }),
+        );
         let mut written = scenario.to_json()["link"][0].clone();
         assert!(up.queue_packets.max > 1, "{up:?}");
-        assert_eq!(limits(&written, up), Ok(()), "{written}");
+        assert_eq!(limits(&written, &up), Ok(()), "{written}");
         written["tbf_up"]["limit"] = "1500B".into();
-        assert_eq!(limits(&written, up).unwrap_err(), "more than 1500 bytes");
+        assert_eq!(limits(&written, &up).unwrap_err(), "more than 1500 bytes");
         written["tbf_up"]["limit"] = Json::Null;
-        assert_eq!(limits(&written, up).unwrap_err(), "more than 1 packets");
+        assert_eq!(limits(&written, &up).unwrap_err(), "more than 1 packets");
+    }
+
+    #[test]
+    fn the_limit_of_a_tbf_takes_the_place_of_a_discipline() {
+        // Scenario 2060 of a hundred thousand, with more room.
+        let tbf = json!({"rate": "1Mbps", "burst": "1930B", "limit": "20kB"});
+        let (_, up) = upload("5s", json!({"aqm": "pie", "rate": "20Mbps", "tbf_up": tbf}));
+        assert!((17_000..=20_000).contains(&up.queue_bytes.max), "{up:?}");
+        assert_eq!(up.drops.link_queue_early, 0, "{up:?}");
     }
 }

@@ -232,6 +232,7 @@ impl LinkSettings {
     pub(crate) fn discipline(&self, direction: Direction) -> Option<&aqm::Spec> {
         match direction {
             Direction::Up if self.is_up_separate() => self.aqm_up.as_ref(),
+            _ if self.tbf(direction).is_some_and(|tbf| tbf.limit.is_some()) => None,
             _ => self.aqm.as_ref(),
         }
     }

@@ -37,8 +37,8 @@ pub struct Tbf {
     /// Capacity of the bucket.
     #[param(range = SMALLEST_BURST..=Bytes(1_000_000_000_000), unit = "B", source = "the scenario")]
     pub burst: Bytes,
-    /// Limit of the queue in bytes, framing included, instead of the link's `queue` and `queue_bytes`; `none`: the
-    /// limits of the link.
+    /// Limit of the queue in bytes, framing included, instead of the link's `queue`, `queue_bytes` and `aqm`; `none`:
+    /// those of the link.
     #[param(default = None, range = Bytes(1)..=Bytes(1_000_000_000_000), unit = "B", source = "tc-tbf(8)")]
     pub limit: Option<Bytes>,
 }
