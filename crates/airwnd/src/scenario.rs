@@ -162,7 +162,7 @@ impl ScenarioBuilder {
             let mut entry = Node::new(Value::Table(Vec::new()), "scenario");
             keys.iter().try_for_each(|(key, value)| entry.set(key, value))?;
             let Value::Table(entries) = &mut node.value else { unreachable!("the root is a table") };
-            match entries.iter_mut().find(|(name, _)| name == list).map(|(_, of)| &mut of.value) {
+            match entries.iter_mut().find(|(name, _)| name == list).map(|(_, existing)| &mut existing.value) {
                 Some(Value::List(items)) => items.push(entry),
                 Some(_) => return Err(Error::new("scenario", None, format!("`{list}` is not a list"))),
                 None => {

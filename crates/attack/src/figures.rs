@@ -31,7 +31,7 @@ pub fn check(scenario: &Scenario, outcome: &Outcome) -> Result<(), String> {
         ("allocations", outcome.allocations()),
         ("completions", outcome.completions()),
     ];
-    long.into_iter().try_for_each(|(name, of)| table(name, of))
+    long.into_iter().try_for_each(|(name, columns)| table(name, columns))
 }
 
 /// Fails with `text` unless the condition holds.
@@ -40,10 +40,10 @@ fn holds(is_so: bool, text: impl FnOnce() -> String) -> Result<(), String> {
 }
 
 /// Checks that a number is finite, within its column's range, and not negative zero.
-fn number(of: &str, column: &ColumnInfo, value: f64) -> Result<(), String> {
+fn number(table: &str, column: &ColumnInfo, value: f64) -> Result<(), String> {
     let is_sound =
         value.is_finite() && column.range.contains(&value) && (value != 0.0 || value.is_sign_positive());
-    holds(is_sound, || format!("{of}.{} = {value:?} is outside {:?}", column.name, column.range))
+    holds(is_sound, || format!("{table}.{} = {value:?} is outside {:?}", column.name, column.range))
 }
 
 fn rows<R: Row>(name: &str, rows: &[R]) -> Result<(), String> {
@@ -80,11 +80,11 @@ fn table(name: &str, table: &Table) -> Result<(), String> {
     Ok(())
 }
 
-fn percentiles(of: &str, spread: Percentiles) -> Result<(), String> {
+fn percentiles(id: &str, spread: Percentiles) -> Result<(), String> {
     let values = [spread.mean, spread.p50, spread.p95, spread.p99, spread.p999];
     let all_or_none = values.iter().all(Option::is_some) || values.iter().all(Option::is_none);
     let ordered = spread.p50 <= spread.p95 && spread.p95 <= spread.p99 && spread.p99 <= spread.p999;
-    holds(all_or_none && ordered, || format!("{of}: {spread:?}"))
+    holds(all_or_none && ordered, || format!("{id}: {spread:?}"))
 }
 
 fn flows(scenario: &Scenario, outcome: &Outcome) -> Result<(), String> {
@@ -139,10 +139,10 @@ fn links(scenario: &Scenario, outcome: &Outcome) -> Result<(), String> {
         let say = |what: &str| format!("{what}: {link:?}");
         holds(link.queue_packets.mean <= link.queue_packets.max as f64, || say("mean above maximum"))?;
         holds(link.queue_bytes.mean <= link.queue_bytes.max as f64, || say("mean above maximum"))?;
-        let of = written["link"].as_array().into_iter().flatten().find(|of| of["name"] == link.link.as_str());
-        match of {
+        let mut entries = written["link"].as_array().into_iter().flatten();
+        match entries.find(|entry| entry["name"] == link.link.as_str()) {
             // Each station of a medium has its own queue.
-            Some(of) if of["kind"] != "wifi" => limits(of, link).map_err(|what| say(&what))?,
+            Some(entry) if entry["kind"] != "wifi" => limits(entry, link).map_err(|what| say(&what))?,
             _ => {}
         }
     }

@@ -127,14 +127,14 @@ impl Table {
     /// The first error in a line, or a file without lines.
     pub fn rows<R>(
         &self,
-        mut of: impl FnMut(&Line<'_>) -> Result<R, Mistake>,
+        mut convert: impl FnMut(&Line<'_>) -> Result<R, Mistake>,
         what: &str,
     ) -> Result<Vec<R>, Mistake> {
         if self.lines.is_empty() {
             return Err((self.header, format!("no rows; at least one {what} is required")));
         }
         let line = |(number, cells)| Line { number, columns: &self.columns, cells };
-        self.lines.iter().map(|(number, cells)| of(&line((*number, cells)))).collect()
+        self.lines.iter().map(|(number, cells)| convert(&line((*number, cells)))).collect()
     }
 
     /// Number of the last line.

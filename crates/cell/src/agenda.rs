@@ -271,8 +271,10 @@ impl Agenda {
         let size = roamers.len().div_ceil(SHARES).max(1);
         crew.each_of(roamers.chunks_mut(size).enumerate(), |(share, roamers)| {
             let first = share * size;
-            let of = |ue: usize| moves.partition_point(|(moved, _)| (*moved as usize) < ue);
-            for number in moves[of(first)..of(first + roamers.len())].iter().map(|(ue, _)| *ue as usize) {
+            let first_move = |ue: usize| moves.partition_point(|(moved, _)| (*moved as usize) < ue);
+            for number in
+                moves[first_move(first)..first_move(first + roamers.len())].iter().map(|(ue, _)| *ue as usize)
+            {
                 sample(&mut roamers[number - first].measurements, number, radio);
             }
         });

@@ -8,7 +8,7 @@ use syn::{Attribute, Error, Expr, ExprLit, Ident, Lit, LitStr, Meta, Result, Tok
 ///
 /// # Errors
 /// A missing doc comment.
-pub fn doc(attributes: &[Attribute], of: &Ident) -> Result<String> {
+pub fn doc(attributes: &[Attribute], ident: &Ident) -> Result<String> {
     let mut doc = String::new();
     for attribute in attributes {
         if let Meta::NameValue(pair) = &attribute.meta
@@ -20,7 +20,7 @@ pub fn doc(attributes: &[Attribute], of: &Ident) -> Result<String> {
         }
     }
     if doc.trim().is_empty() {
-        return Err(Error::new(of.span(), format!("`{of}` needs a doc comment: its meaning")));
+        return Err(Error::new(ident.span(), format!("`{ident}` needs a doc comment: its meaning")));
     }
     Ok(doc)
 }

@@ -144,7 +144,7 @@ impl Options {
 }
 
 /// Returns the doc comment as one paragraph.
-fn paragraph(attributes: &[Attribute], of: &Ident) -> Result<String> {
-    let doc = doc(attributes, of)?;
+fn paragraph(attributes: &[Attribute], ident: &Ident) -> Result<String> {
+    let doc = doc(attributes, ident)?;
     Ok(doc.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" "))
 }

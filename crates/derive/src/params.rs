@@ -209,8 +209,8 @@ fn level(written: Option<Ident>, is_required: bool) -> Result<Ident> {
     }
 }
 
-fn missing(of: &Ident, what: &str) -> Error {
-    Error::new(of.span(), format!("`{of}` needs {what}"))
+fn missing(ident: &Ident, what: &str) -> Error {
+    Error::new(ident.span(), format!("`{ident}` needs {what}"))
 }
 
 /// Code of the default as an `Option<type>`.

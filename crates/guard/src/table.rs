@@ -60,9 +60,9 @@ fn title(process: &str, place: &Value) -> String {
 /// The shapers of an interface: both rates, loads and queues.
 fn shape(process: &str, interface: &str, state: &Value) -> String {
     let way = |way: &str| {
-        let of = &state[way];
-        let (rate, load) = (number(of, "rate_kbps", 1e3), number(of, "load_kbps", 1e3));
-        let (queue, phase) = (number(of, "queue_ms", 1.0), text(of, "phase"));
+        let shaper = &state[way];
+        let (rate, load) = (number(shaper, "rate_kbps", 1e3), number(shaper, "load_kbps", 1e3));
+        let (queue, phase) = (number(shaper, "queue_ms", 1.0), text(shaper, "phase"));
         format!("{way} {rate} Mbit/s (passes {load}, queue {queue} ms, {phase})")
     };
     let (qdisc, flows) = (text(state, "qdisc"), count(total_of(state), "flow"));

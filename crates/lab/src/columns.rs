@@ -359,8 +359,8 @@ macro_rules! one_column {
                 to.push(under.of_kind($kind));
             }
             fn cells(this: Option<&Self>, to: &mut dyn FnMut($crate::columns::Cell<'_>)) {
-                let of: fn(&Self) -> $crate::columns::Cell<'_> = $cell;
-                to(this.map_or($crate::columns::Cell::Nothing, of));
+                let to_cell: fn(&Self) -> $crate::columns::Cell<'_> = $cell;
+                to(this.map_or($crate::columns::Cell::Nothing, to_cell));
             }
         }
     };

@@ -311,10 +311,10 @@ impl Link {
         };
         let settings = &self.settings;
         let bursts = [
-            ("police.burst", settings.police.as_ref().map(|of| of.burst)),
-            ("police_up.burst", settings.police_up.as_ref().map(|of| of.burst)),
-            ("tbf.burst", settings.tbf.as_ref().map(|of| of.burst)),
-            ("tbf_up.burst", settings.tbf_up.as_ref().map(|of| of.burst)),
+            ("police.burst", settings.police.as_ref().map(|police| police.burst)),
+            ("police_up.burst", settings.police_up.as_ref().map(|police| police.burst)),
+            ("tbf.burst", settings.tbf.as_ref().map(|tbf| tbf.burst)),
+            ("tbf_up.burst", settings.tbf_up.as_ref().map(|tbf| tbf.burst)),
         ];
         let min = SMALLEST_BURST + framing;
         match bursts.into_iter().find(|(_, burst)| burst.is_some_and(|burst| burst < min)) {

@@ -43,7 +43,7 @@ impl Scenario {
             antennas.iter().position(|kind| *kind == cell.antenna.kind()).expect("kinds are all") as u32
         };
         let kinds = Column::Words(cells.iter().map(kind).collect(), antennas.clone());
-        let numbers = |of: fn(&CellSite) -> f64| Column::F64(cells.iter().map(of).collect());
+        let numbers = |value: fn(&CellSite) -> f64| Column::F64(cells.iter().map(value).collect());
         table([
             ("cell", Column::U32((0..cells.len() as u32).collect())),
             ("site", Column::U32(cells.iter().map(|cell| cell.site).collect())),
@@ -86,34 +86,34 @@ impl Scenario {
         let Some(ran) = build::ran(self, seed, NonZeroUsize::MIN)? else { return Ok(None) };
         let budgets: Vec<LinkBudget> = ues(&ran).map(|ue| ran.link_budget(ue)).collect();
         let figures: Vec<UeFigures> = ues(&ran).map(|ue| ran.ue_figures(ue)).collect();
-        let number = |of: fn(&LinkBudget) -> f64| Column::F64(budgets.iter().map(of).collect());
-        let figure = |of: fn(&UeFigures) -> f64| Column::F64(figures.iter().map(of).collect());
-        let whole = |of: fn(&LinkBudget) -> u32| Column::U32(budgets.iter().map(of).collect());
-        let reach = |of: fn(&LinkBudget) -> Cqi| {
+        let number = |value: fn(&LinkBudget) -> f64| Column::F64(budgets.iter().map(value).collect());
+        let figure = |value: fn(&UeFigures) -> f64| Column::F64(figures.iter().map(value).collect());
+        let whole = |value: fn(&LinkBudget) -> u32| Column::U32(budgets.iter().map(value).collect());
+        let reach = |cqi: fn(&LinkBudget) -> Cqi| {
             let words = Reach::WORDS.iter().map(|word| (*word).to_string()).collect();
-            let place = |budget: &LinkBudget| u32::from(of(budget) == Cqi::OUT_OF_RANGE);
+            let place = |budget: &LinkBudget| u32::from(cqi(budget) == Cqi::OUT_OF_RANGE);
             Column::Words(budgets.iter().map(place).collect(), words)
         };
-        let mcss = budgets.iter().map(|of| ran.mcs_of(of.uplink.cqi).0.into());
+        let mcss = budgets.iter().map(|budget| ran.mcs_of(budget.uplink.cqi).0.into());
         let groups = (0..).zip(&self.ue).flat_map(|(index, group)| (0..group.count).map(move |_| index));
         let names = self.ue.iter().map(|group| group.name.clone()).collect();
         Ok(Some(table([
             ("ue", Column::U32((0..budgets.len() as u32).collect())),
             ("group", Column::Words(groups.collect(), names)),
-            ("x_m", figure(|of| of.position.x.0)),
-            ("y_m", figure(|of| of.position.y.0)),
-            ("cell", Column::U32(figures.iter().map(|of| of.cell.0.into()).collect())),
-            ("rsrp_dbm", figure(|of| of.rsrp.0)),
-            ("downlink_sinr_db", number(|of| of.downlink.0)),
-            ("downlink_full_load_sinr_db", number(|of| of.downlink_at_full_load.0)),
-            ("downlink_cqi", whole(|of| of.downlink_cqi.0.into())),
-            ("downlink_reach", reach(|of| of.downlink_cqi)),
-            ("uplink_sinr_db", number(|of| of.uplink.carrier.0)),
-            ("uplink_narrow_sinr_db", number(|of| of.uplink.narrow.0)),
-            ("uplink_narrow_prbs", whole(|of| of.uplink.narrowest.0.into())),
-            ("uplink_cqi", whole(|of| of.uplink.cqi.0.into())),
+            ("x_m", figure(|ue| ue.position.x.0)),
+            ("y_m", figure(|ue| ue.position.y.0)),
+            ("cell", Column::U32(figures.iter().map(|ue| ue.cell.0.into()).collect())),
+            ("rsrp_dbm", figure(|ue| ue.rsrp.0)),
+            ("downlink_sinr_db", number(|budget| budget.downlink.0)),
+            ("downlink_full_load_sinr_db", number(|budget| budget.downlink_at_full_load.0)),
+            ("downlink_cqi", whole(|budget| budget.downlink_cqi.0.into())),
+            ("downlink_reach", reach(|budget| budget.downlink_cqi)),
+            ("uplink_sinr_db", number(|budget| budget.uplink.carrier.0)),
+            ("uplink_narrow_sinr_db", number(|budget| budget.uplink.narrow.0)),
+            ("uplink_narrow_prbs", whole(|budget| budget.uplink.narrowest.0.into())),
+            ("uplink_cqi", whole(|budget| budget.uplink.cqi.0.into())),
             ("uplink_mcs", Column::U32(mcss.collect())),
-            ("uplink_reach", reach(|of| of.uplink.cqi)),
+            ("uplink_reach", reach(|budget| budget.uplink.cqi)),
         ])))
     }
 

@@ -538,11 +538,11 @@ impl Scenario {
 
     /// Positions of the masts, each with the index of its entry in `site`.
     pub(crate) fn masts(&self) -> Vec<(usize, [Metres; 2])> {
-        let of = |(place, site): (usize, &Site)| {
+        let positions = |(place, site): (usize, &Site)| {
             let grid = hexagon::grid(site.position, site.rings, site.spacing);
             grid.into_iter().map(move |position| (place, position))
         };
-        self.site.iter().enumerate().flat_map(of).collect()
+        self.site.iter().enumerate().flat_map(positions).collect()
     }
 
     /// Vectors to the copies of the network around it; empty: it has borders.

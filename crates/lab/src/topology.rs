@@ -78,7 +78,7 @@ impl Builder<'_> {
         };
         let down = one_way(&core.server_loss, Direction::Down);
         let up = one_way(&core.server_loss_up, Direction::Up);
-        Duplex { name: SERVER.into(), of: None, down, up }
+        Duplex { name: SERVER.into(), owner: None, down, up }
     }
 
     /// Creates the instances of a link. Returns the hop of each UE; `None` for UEs that are not routed over the link.
@@ -126,14 +126,14 @@ impl Builder<'_> {
         self.losses.child(link_stream(place, direction))
     }
 
-    /// Creates an instance of a link. `of` is the number and name of its owner; `None` for a link shared by all UEs.
-    fn instance(&self, place: usize, of: Option<(usize, String)>, topology: &mut Topology) -> Instance {
+    /// Creates an instance of a link. `owner`: its number and name; `None`: the link is shared by all UEs.
+    fn instance(&self, place: usize, owner: Option<(usize, String)>, topology: &mut Topology) -> Instance {
         let link = &self.scenario.link[place];
         let settings = &link.settings;
         let name = settings.name.clone();
-        let (number, of) = of.unzip();
-        let owner = |sharing| number.filter(|_| settings.per == sharing).map(|number| number as u32);
-        let (group, ue) = (owner(Sharing::Group), owner(Sharing::Ue));
+        let (number, owner) = owner.unzip();
+        let number_per = |sharing| number.filter(|_| settings.per == sharing).map(|number| number as u32);
+        let (group, ue) = (number_per(Sharing::Group), number_per(Sharing::Ue));
         let identity = Identity { link: Some(place as u32), group, ue, ..Identity::default() };
         let numbered = |stream: Stream| number.map_or(stream, |number| stream.child(number as u64));
         match link.kind.carrier(self.start) {
@@ -164,12 +164,12 @@ impl Builder<'_> {
                 };
                 let down = one_way(Direction::Down, down, &settings.loss);
                 let up = one_way(Direction::Up, up, &settings.loss_up);
-                Instance::Link(topology.add_link(Duplex { name, of, down, up }))
+                Instance::Link(topology.add_link(Duplex { name, owner, down, up }))
             }
             Carrier::Shared(params) => {
                 let draws = numbered(self.backoffs.child(place as u64));
                 let medium = Medium::new(params, settings.queue(Direction::Down), draws);
-                Instance::Medium(topology.add_medium(name, of, medium))
+                Instance::Medium(topology.add_medium(name, owner, medium))
             }
         }
     }
@@ -183,7 +183,7 @@ impl Builder<'_> {
             let one_way = || plain(rate, TUNNEL + Wire::FRAMING, delay, queue);
             let link = |cell: usize| Duplex {
                 name: name.into(),
-                of: Some(cell.to_string()),
+                owner: Some(cell.to_string()),
                 down: OneWay::Plain(one_way()),
                 up: OneWay::Plain(one_way()),
             };

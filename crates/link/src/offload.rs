@@ -366,21 +366,21 @@ mod tests {
         Segment { is_six: false, seq, ack: 7, window: 500, time: 3, id: 0, flags: ACK, payload }
     }
 
-    fn bytes(of: &Segment) -> Vec<u8> {
-        let ip = match of.is_six {
+    fn bytes(segment: &Segment) -> Vec<u8> {
+        let ip = match segment.is_six {
             true => PacketBuilder::ipv6([1; 16], [2; 16], 64),
             false => PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64),
         };
         let options =
-            [TcpOptionElement::Noop, TcpOptionElement::Noop, TcpOptionElement::Timestamp(of.time, 1)];
-        let tcp = ip.tcp(80, 5000, of.seq, of.window).ack(of.ack).options(&options).unwrap();
+            [TcpOptionElement::Noop, TcpOptionElement::Noop, TcpOptionElement::Timestamp(segment.time, 1)];
+        let tcp = ip.tcp(80, 5000, segment.seq, segment.window).ack(segment.ack).options(&options).unwrap();
         let mut bytes = Vec::new();
-        tcp.write(&mut bytes, &of.payload).unwrap();
+        tcp.write(&mut bytes, &segment.payload).unwrap();
         let layout = Layout::find(&bytes).unwrap();
-        if !of.is_six {
-            bytes[4..6].copy_from_slice(&of.id.to_be_bytes());
+        if !segment.is_six {
+            bytes[4..6].copy_from_slice(&segment.id.to_be_bytes());
         }
-        bytes[layout.tcp + 13] = of.flags;
+        bytes[layout.tcp + 13] = segment.flags;
         layout.set_lengths(&mut bytes);
         complete(&mut bytes, layout.tcp, layout.tcp + TCP_CHECKSUM);
         bytes

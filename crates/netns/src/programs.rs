@@ -34,7 +34,7 @@ pub(crate) fn require(what: &str, programs: &[Program]) -> Result<(), Error> {
 }
 
 fn lacking(what: &str, missing: &[&Program]) -> Error {
-    let words = |of: fn(&Program) -> &str| missing.iter().map(|program| of(program)).collect::<Vec<_>>();
+    let words = |word: fn(&Program) -> &str| missing.iter().map(|program| word(program)).collect::<Vec<_>>();
     let names = words(|program| program.name).join(" and ");
     let packages = words(|program| program.package).join(" ");
     let (are, them) = if missing.len() == 1 { ("is", "it") } else { ("are", "them") };

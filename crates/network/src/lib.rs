@@ -15,7 +15,7 @@
 //! // 10 Mbit/s and 5 ms each way between a server and one device.
 //! let wire = || Server::Wire(Wire::new(BitRate(10_000_000), Bytes::ZERO));
 //! let one_way = || OneWay::Plain(Link::new(wire(), Span::from_millis(5), Queue::default()));
-//! let mut topology = Topology::new(Duplex { name: "wire".into(), of: None, down: one_way(), up: one_way() });
+//! let mut topology = Topology::new(Duplex { name: "wire".into(), owner: None, down: one_way(), up: one_way() });
 //! topology.add_device(&[]);
 //! let mut network = Network::new(topology, ());
 //!

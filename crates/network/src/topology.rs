@@ -22,7 +22,7 @@ pub struct Duplex {
     /// Name in results.
     pub name: String,
     /// The group, device or cell with exclusive use of the link; `None`: shared by all devices routed over it.
-    pub of: Option<String>,
+    pub owner: Option<String>,
     /// Towards the devices.
     pub down: OneWay,
     /// Towards the servers.
@@ -100,7 +100,7 @@ pub struct SharedMedium {
     /// Name in results.
     pub name: String,
     /// The group or device with exclusive use of the medium; `None`: shared by all devices routed over it.
-    pub of: Option<String>,
+    pub owner: Option<String>,
     /// The channel.
     pub medium: Medium<Key>,
     /// Time of its next scheduled event, if any.
@@ -164,8 +164,8 @@ impl Topology {
     }
 
     /// Adds a shared medium with its name in results.
-    pub fn add_medium(&mut self, name: String, of: Option<String>, medium: Medium<Key>) -> MediumId {
-        self.media.push(SharedMedium { name, of, medium, due: None });
+    pub fn add_medium(&mut self, name: String, owner: Option<String>, medium: Medium<Key>) -> MediumId {
+        self.media.push(SharedMedium { name, owner, medium, due: None });
         MediumId(self.media.len() as u32 - 1)
     }
 

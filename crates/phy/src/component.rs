@@ -80,7 +80,8 @@ impl ComponentCarrier {
     /// Minimum distance to another carrier: their PRBs do not overlap.
     // The nominal spacing of contiguous carriers is larger by the guard bands (TS 36.101 §5.7.1A).
     fn min_distance(&self, other: &ComponentCarrier) -> Hertz {
-        let width = |of: &ComponentCarrier| f64::from(of.access.prbs.0) * of.access.prb_bandwidth.0;
+        let width =
+            |carrier: &ComponentCarrier| f64::from(carrier.access.prbs.0) * carrier.access.prb_bandwidth.0;
         Hertz((width(self) + width(other)) / 2.0)
     }
 

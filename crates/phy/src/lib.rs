@@ -126,12 +126,12 @@ pub enum Sinr<'a> {
 
 impl Sinr<'_> {
     /// The mean of a function of the ratio over all resource blocks and layers; zero without blocks.
-    pub fn mean(&self, of: impl Fn(Db) -> f64) -> f64 {
+    pub fn mean(&self, function: impl Fn(Db) -> f64) -> f64 {
         match self {
-            Sinr::Flat(sinr) => of(*sinr),
-            Sinr::Groups(groups) => mean(groups, of),
+            Sinr::Flat(sinr) => function(*sinr),
+            Sinr::Groups(groups) => mean(groups, function),
             Sinr::Layers(groups, gains) => {
-                let layer = |gain: &Db| mean(groups, |sinr| of(sinr + *gain));
+                let layer = |gain: &Db| mean(groups, |sinr| function(sinr + *gain));
                 gains.iter().map(layer).sum::<f64>() / gains.len() as f64
             }
         }
@@ -139,9 +139,9 @@ impl Sinr<'_> {
 }
 
 /// The mean of a function of the ratio over the blocks of all groups; zero without blocks.
-fn mean(groups: &[(Db, Prbs)], of: impl Fn(Db) -> f64) -> f64 {
+fn mean(groups: &[(Db, Prbs)], function: impl Fn(Db) -> f64) -> f64 {
     let (sum, blocks) = groups.iter().fold((0.0, 0.0), |(sum, blocks), (sinr, prbs)| {
-        (sum + f64::from(prbs.0) * of(*sinr), blocks + f64::from(prbs.0))
+        (sum + f64::from(prbs.0) * function(*sinr), blocks + f64::from(prbs.0))
     });
     if blocks > 0.0 { sum / blocks } else { 0.0 }
 }

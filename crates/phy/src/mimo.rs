@@ -87,11 +87,11 @@ impl Params {
         };
         let sent = eigenvalues(self.cell_antennas, alpha);
         let polynomials = elementary(&eigenvalues(self.ue_antennas, beta));
-        let of = |rank: usize| {
+        let at_rank = |rank: usize| {
             let received = polynomials[rank] / polynomials[rank - 1];
             sent[..rank].iter().map(|sent| Db::from_linear(sent * received)).collect()
         };
-        (1..=usize::from(self.max_layers())).map(of).collect()
+        (1..=usize::from(self.max_layers())).map(at_rank).collect()
     }
 }
 
@@ -160,8 +160,8 @@ mod tests {
     }
 
     fn linear(params: &Params) -> Vec<Vec<f64>> {
-        let of = |gains: Vec<Db>| gains.into_iter().map(Db::linear).collect();
-        params.gains().into_iter().map(of).collect()
+        let ratios = |gains: Vec<Db>| gains.into_iter().map(Db::linear).collect();
+        params.gains().into_iter().map(ratios).collect()
     }
 
     fn near(found: &[f64], expected: &[f64]) -> bool {

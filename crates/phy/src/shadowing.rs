@@ -310,7 +310,7 @@ mod tests {
                     [losses.to(3, 9, at(1000.0, -200.0)), losses.to(3, 9, at(1000.0 + x, y - 200.0))]
                 })
                 .collect();
-            let mean = |of: &dyn Fn(&[f64; 2]) -> f64| pairs.iter().map(of).sum::<f64>() / 2e4;
+            let mean = |value: &dyn Fn(&[f64; 2]) -> f64| pairs.iter().map(value).sum::<f64>() / 2e4;
             assert!(mean(&|pair| pair[1]).abs() < 0.03);
             assert!((mean(&|pair| pair[1] * pair[1]).sqrt() - 1.0).abs() < 0.025);
             let expected = libm::exp(-libm::hypot(x, y) / 50.0);

@@ -21,8 +21,8 @@ const MAX_GROWTH: f64 = 2.0;
 /// Excess queueing delay of every segment that indicates a longer route, in seconds. Chosen like the next six
 /// on the development sets of experiments/frontier.
 const USUAL_EXCESS_S: f64 = 0.002;
-/// Time for which every segment must have that delay before the first probe.
-const SUSPICION: Span = Span::from_secs(4);
+/// Time for which every segment must have that excess before the first probe.
+const EXCESS_BEFORE_PROBE: Span = Span::from_secs(4);
 /// Probes begin with the first arrival after a multiple of this time.
 const PROBE_SLOT: Span = Span::from_secs(1);
 /// Window in a probe for a longer route: a factor, and segments. If there is one, the minimum factor of the rate and the
@@ -283,9 +283,9 @@ pub struct Standing {
     competition: Option<Competition>,
     /// Minimum RTT of the path, from other connections.
     path_rtt: Option<Span>,
-    /// Time since which every segment has had that delay, and its duration before the next probe.
-    suspicious_since: Option<Time>,
-    suspicion: Span,
+    /// Time since which every segment has had that excess, and its duration before the next probe.
+    excess_since: Option<Time>,
+    excess_before_probe: Span,
     probe: Option<Probe>,
     /// Time before which no probe begins.
     next_probe: Time,
@@ -326,8 +326,8 @@ impl Standing {
             downlink: Downlink::new(tick),
             competition,
             path_rtt: None,
-            suspicious_since: None,
-            suspicion: SUSPICION,
+            excess_since: None,
+            excess_before_probe: EXCESS_BEFORE_PROBE,
             probe: None,
             next_probe: Time::ZERO,
             dip_interval: None,
@@ -381,12 +381,12 @@ impl Standing {
         self.params.target.as_secs() + self.params.extra * view.mss.0 as f64 / self.capacity.max(1.0)
     }
 
-    /// Notes whether more than the target delays every segment.
-    fn suspect(&mut self, now: Time, queue_s: f64) {
+    /// Records since when the queueing delay of every segment has exceeded the target by more than the usual excess.
+    fn note_excess(&mut self, now: Time, queue_s: f64) {
         if queue_s > self.params.target.as_secs() + USUAL_EXCESS_S {
-            self.suspicious_since.get_or_insert(now);
+            self.excess_since.get_or_insert(now);
         } else {
-            (self.suspicious_since, self.suspicion) = (None, SUSPICION);
+            (self.excess_since, self.excess_before_probe) = (None, EXCESS_BEFORE_PROBE);
         }
     }
 
@@ -407,11 +407,12 @@ impl Standing {
         if !is_slot || now < self.next_probe {
             return;
         }
-        let is_suspicious = self.suspicious_since.is_some_and(|since| now.since(since) >= self.suspicion);
+        let has_lasting_excess =
+            self.excess_since.is_some_and(|since| now.since(since) >= self.excess_before_probe);
         let (former_rate, window) = (self.recent.rate(), self.window.unwrap_or(0.0));
         let window = match self.dip_interval {
             // The window may just be small, or be quantized to few segments.
-            _ if is_suspicious => {
+            _ if has_lasting_excess => {
                 PROBE_GAIN * window.max(former_rate * self.rtt_s) + (view.mss * PROBE_SEGMENTS).0 as f64
             }
             Some(_) => DIP_GAIN * window,
@@ -420,7 +421,7 @@ impl Standing {
         let rtt = Span::from_secs_f64(self.rtt_s);
         self.probe = Some(Probe {
             window,
-            is_dip: !is_suspicious,
+            is_dip: !has_lasting_excess,
             former_base: self.base_rtt,
             former_rate,
             former_delay: self.round_delay,
@@ -454,7 +455,7 @@ impl Standing {
     /// Learns a longer route if a larger window has increased the rate and not the minimum RTT: the window was the limit,
     /// and there was no queue.
     fn end_probe(&mut self, now: Time, probe: &Probe, interval: Span, view: &RecvView) {
-        self.suspicious_since = None;
+        self.excess_since = None;
         if probe.is_dip {
             self.end_dip(now, probe.former_base, interval);
             return;
@@ -466,10 +467,10 @@ impl Standing {
             [self.base_rtt, self.downlink.min_delay()].map(|base| base.map_or(0.0, |base| base.as_secs()));
         let rtt_s = |delay: Span| base_rtt_s + delay.as_secs() - base_delay_s;
         if !has_gained || rtt_s(min_delay) > MAX_RTT_GAIN * rtt_s(probe.former_delay) {
-            self.suspicion = self.suspicion * 2;
+            self.excess_before_probe = self.excess_before_probe * 2;
             return;
         }
-        self.suspicion = SUSPICION;
+        self.excess_before_probe = EXCESS_BEFORE_PROBE;
         self.base_rtt = Some(Span::from_secs_f64(min_rtt_s));
         self.downlink.replace_min_delay(min_delay);
         (self.dip_interval, self.next_probe) = (Some(interval), now + interval);
@@ -590,7 +591,7 @@ impl RwndController for Standing {
         let base = self.base_rtt.map(|_| Span::from_secs_f64(base_s));
         let queue = self.downlink.add(now, delay, arrival.rtt, base);
         let queue_s = queue.as_secs() - self.params.tick.as_secs() / 2.0 + late_s;
-        self.suspect(now, queue_s);
+        self.note_excess(now, queue_s);
         let queued = self.measure(now, Span::from_secs_f64(queue_s.max(0.0)), Bytes(received), view);
         if !is_first {
             let gap_s = now.since(last).as_secs();
@@ -867,7 +868,7 @@ mod tests {
         // Up to the end of a slot.
         bench.run(3999, CAPACITY, BASE);
         for flow in &mut bench.flows {
-            flow.suspicious_since = Some(Time::ZERO);
+            flow.excess_since = Some(Time::ZERO);
         }
         // A queue of others.
         bench.run(1, CAPACITY, BASE + Span::from_millis(10));
@@ -876,8 +877,8 @@ mod tests {
         let window = bench.run(4000, CAPACITY, BASE);
         assert!((window / 86.0 - 1.0).abs() < 0.05, "{window}");
         assert!(bench.flows.iter().all(|flow| flow.probe.is_none() && flow.dip_interval.is_none()));
-        // The queue was empty in the meantime, so that the next suspicion takes no longer than the first.
-        assert!(bench.flows.iter().all(|flow| flow.suspicion == SUSPICION));
+        // The queue was empty in the meantime, so that the next probe waits no longer than the first.
+        assert!(bench.flows.iter().all(|flow| flow.excess_before_probe == EXCESS_BEFORE_PROBE));
     }
 
     #[test]

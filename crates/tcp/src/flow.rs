@@ -60,17 +60,17 @@ mod tests {
     fn a_control_that_needs_ecn_has_it_unless_ecn_is_set() {
         let dctcp = cc::Spec::Dctcp(Default::default());
         let prague = cc::Spec::Prague(Default::default());
-        let of = |ecn, own, cc: &cc::Spec| {
+        let effective_ecn = |ecn, own, cc: &cc::Spec| {
             let settings = Settings { ecn, ..Settings::default() };
             settings.for_flow(&Overrides { ecn: own, ..Overrides::default() }, cc).map(|config| config.ecn)
         };
-        assert_eq!(of(None, None, &cc::Spec::Cubic(Default::default())), Ok(Ecn::Off));
-        assert_eq!(of(None, None, &dctcp), Ok(Ecn::Dctcp));
-        assert_eq!(of(None, None, &prague), Ok(Ecn::Accurate));
-        assert_eq!(of(Some(Ecn::Accurate), None, &dctcp), Ok(Ecn::Accurate));
-        assert_eq!(of(Some(Ecn::Off), Some(Ecn::Dctcp), &prague), Ok(Ecn::Dctcp));
-        assert_eq!(of(Some(Ecn::Off), None, &prague).unwrap_err().0, "cc");
-        let (key, message) = of(None, Some(Ecn::Classic), &prague).unwrap_err();
+        assert_eq!(effective_ecn(None, None, &cc::Spec::Cubic(Default::default())), Ok(Ecn::Off));
+        assert_eq!(effective_ecn(None, None, &dctcp), Ok(Ecn::Dctcp));
+        assert_eq!(effective_ecn(None, None, &prague), Ok(Ecn::Accurate));
+        assert_eq!(effective_ecn(Some(Ecn::Accurate), None, &dctcp), Ok(Ecn::Accurate));
+        assert_eq!(effective_ecn(Some(Ecn::Off), Some(Ecn::Dctcp), &prague), Ok(Ecn::Dctcp));
+        assert_eq!(effective_ecn(Some(Ecn::Off), None, &prague).unwrap_err().0, "cc");
+        let (key, message) = effective_ecn(None, Some(Ecn::Classic), &prague).unwrap_err();
         assert_eq!(key, "tcp.ecn");
         assert!(
             message.starts_with(

@@ -27,7 +27,8 @@ impl JsScenario {
     /// Reads a scenario; `overrides` has keys and values in turn.
     #[wasm_bindgen(constructor)]
     pub fn new(toml: &str, overrides: Vec<String>) -> Result<JsScenario, JsValue> {
-        let pairs: Vec<_> = overrides.chunks_exact(2).map(|of| (of[0].clone(), of[1].clone())).collect();
+        let pairs: Vec<_> =
+            overrides.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
         Checked::new(toml, &pairs).map(JsScenario).map_err(thrown)
     }
 

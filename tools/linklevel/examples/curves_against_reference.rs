@@ -58,12 +58,12 @@ fn curves(model: &BlockErrorCurves, reference: &[Row]) -> String {
         left + width
     );
     for mcs in Mcs::all() {
-        let of = modulation(Direction::Down, mcs);
+        let modulation = modulation(Direction::Down, mcs);
         let theirs = reference
             .iter()
             .find(|row| row.mcs == mcs && row.bits == DRAWN)
             .expect("every MCS has this size");
-        let curve = model.curve(of, DRAWN, theirs.checked_rate());
+        let curve = model.curve(modulation, DRAWN, theirs.checked_rate());
         let mut line = String::new();
         for step in -30..=30 {
             let sinr = Db(curve.half.0 + 0.1 * f64::from(step) * curve.width.0);
@@ -91,19 +91,19 @@ fn simulated(
     let mut svg = String::new();
     let all = record::points(include_str!("../data/block_errors.csv")).expect("points");
     for row in reference.iter().filter(|row| row.bits == DRAWN) {
-        let of = modulation(Direction::Down, row.mcs);
+        let modulation = modulation(Direction::Down, row.mcs);
         let (_, points) = all
             .iter()
             .find(|(format, _)| {
                 let rate = f64::from(DRAWN) / format.coded_bits as f64;
                 let size = format.block_bits + CRC_BITS;
-                format.modulation == of
+                format.modulation == modulation
                     && size == DRAWN as usize
                     && (rate / code_rate(row.mcs) - 1.0).abs() < 1e-3
             })
             .expect("every MCS was simulated");
         let [here, there] =
-            [code_rate(row.mcs), row.checked_rate()].map(|rate| model.curve(of, DRAWN, rate).half.0);
+            [code_rate(row.mcs), row.checked_rate()].map(|rate| model.curve(modulation, DRAWN, rate).half.0);
         for point in points.iter().filter(|point| point.failed > 0) {
             let error = f64::from(point.failed) / f64::from(point.blocks);
             svg += &format!(

@@ -33,15 +33,15 @@ const SIZES: [usize; 8] = [40, 104, 208, 416, 1024, 2048, 4096, 6144];
 /// Bits that a single transmission of 16QAM or 64QAM repeats have the same position in their symbols each time (3 K +
 /// 12 is a multiple of their bits). With retransmissions this is not the case, and a curve of such a transmission does
 /// not apply to them.
-fn rates(of: Modulation) -> Vec<f64> {
-    let further: &[f64] = match of {
+fn rates(modulation: Modulation) -> Vec<f64> {
+    let further: &[f64] = match modulation {
         Modulation::Qpsk => &[0.025, 0.05],
         Modulation::Qam16 => &[],
         Modulation::Qam64 => &[0.36],
         Modulation::Qam256 => &[0.36, 0.5],
     };
-    let table = if of == Modulation::Qam256 { McsTable::Qam256 } else { McsTable::Qam64 };
-    let schemes = table.mcss().map(|mcs| table.scheme(mcs)).filter(|scheme| scheme.modulation == of);
+    let table = if modulation == Modulation::Qam256 { McsTable::Qam256 } else { McsTable::Qam64 };
+    let schemes = table.mcss().map(|mcs| table.scheme(mcs)).filter(|scheme| scheme.modulation == modulation);
     further.iter().copied().chain(schemes.map(|scheme| scheme.rate)).collect()
 }
 

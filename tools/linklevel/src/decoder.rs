@@ -189,8 +189,8 @@ fn paths(even: &Lanes, odd: &Lanes, low: &Lanes, high: &Lanes) -> (Lanes, Lanes)
 }
 
 #[inline(never)]
-fn best(of: &[Lanes; 4]) -> Lanes {
-    of[0].larger(of[1]).larger(of[2].larger(of[3]))
+fn best(metrics: &[Lanes; 4]) -> Lanes {
+    metrics[0].larger(metrics[1]).larger(metrics[2].larger(metrics[3]))
 }
 
 #[cfg(test)]
@@ -280,11 +280,11 @@ mod tests {
                 decoder.parity[..size].copy_from_slice(&soft[(1 + which) * length..][..size]);
                 decoder.constituent(&soft, which);
                 for lane in 0..BATCH {
-                    let of = |values: &[Lanes]| -> Vec<f64> {
+                    let in_lane = |values: &[Lanes]| -> Vec<f64> {
                         values.iter().map(|v| f64::from(v.0[lane])).collect()
                     };
-                    let expected = reference(&of(&decoder.systematic), &of(&decoder.parity));
-                    for (i, (ours, theirs)) in of(&decoder.extrinsic).iter().zip(expected).enumerate() {
+                    let expected = reference(&in_lane(&decoder.systematic), &in_lane(&decoder.parity));
+                    for (i, (ours, theirs)) in in_lane(&decoder.extrinsic).iter().zip(expected).enumerate() {
                         assert!((ours - theirs).abs() < 1e-3, "{size} {which} {lane} {i}: {ours} {theirs}");
                     }
                 }

@@ -16,8 +16,8 @@ impl Lanes {
         Lanes([value; BATCH])
     }
 
-    fn each(self, other: Lanes, of: impl Fn(f32, f32) -> f32) -> Lanes {
-        Lanes(std::array::from_fn(|lane| of(self.0[lane], other.0[lane])))
+    fn each(self, other: Lanes, operation: impl Fn(f32, f32) -> f32) -> Lanes {
+        Lanes(std::array::from_fn(|lane| operation(self.0[lane], other.0[lane])))
     }
 
     /// The larger value in each lane, without `f32::max`'s handling of NaN: a single processor instruction.

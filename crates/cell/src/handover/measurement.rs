@@ -239,8 +239,8 @@ impl Measurements {
         neighbours.clear();
         let inside = self.filtered(watch).filter(|(cell, phase)| cell.cell != own.cell && phase.is_inside());
         neighbours.extend(inside.map(|(measured, _)| measured));
-        let of = |measured: &Measured| measured.of(quantity);
-        neighbours.sort_unstable_by(|a, b| of(b).total_cmp(&of(a)).then(a.cell.cmp(&b.cell)));
+        let value = |measured: &Measured| measured.of(quantity);
+        neighbours.sort_unstable_by(|a, b| value(b).total_cmp(&value(a)).then(a.cell.cmp(&b.cell)));
         neighbours.truncate(MAX_REPORTED);
         self.neighbours = neighbours;
         Some(Report { now, trigger: watch, serving: own, neighbours: &self.neighbours })

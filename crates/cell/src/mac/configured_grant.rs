@@ -42,8 +42,8 @@ impl Params {
         let access = carrier.access.in_uplink();
         let unit = Span(access.clock.slot().0 * access.timing.plan.len() as u64);
         if !self.period.0.is_multiple_of(unit.0) {
-            let of = if access.timing.plan.len() > 1 { "the TDD pattern" } else { "a slot" };
-            return Err(("period", format!("{} is not a multiple of {of}, {unit}", self.period)));
+            let unit_name = if access.timing.plan.len() > 1 { "the TDD pattern" } else { "a slot" };
+            return Err(("period", format!("{} is not a multiple of {unit_name}, {unit}", self.period)));
         }
         let (carrier, max) = (access.prbs.0, max_prbs(access.prbs.0));
         if self.prbs > max {

@@ -271,10 +271,10 @@ mod tests {
 
     #[test]
     fn formats_are_told_apart_by_their_first_character() {
-        let of = |text: &str| recognised(&mut text.as_bytes()).unwrap();
-        assert_eq!(of("\u{feff}\n <?xml?>"), Format::SumoFcd);
-        assert_eq!(of("# nodes: 2\n$node_(0) set X_ 1"), Format::Setdest);
-        assert_eq!(of("# a walk\nt_s,x_m,y_m"), Format::Csv);
+        let format = |text: &str| recognised(&mut text.as_bytes()).unwrap();
+        assert_eq!(format("\u{feff}\n <?xml?>"), Format::SumoFcd);
+        assert_eq!(format("# nodes: 2\n$node_(0) set X_ 1"), Format::Setdest);
+        assert_eq!(format("# a walk\nt_s,x_m,y_m"), Format::Csv);
     }
 
     #[test]

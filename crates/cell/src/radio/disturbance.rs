@@ -44,7 +44,7 @@ pub(super) struct Disturbance {
 /// Transmissions of the cells in a TTI.
 pub(super) struct Transmissions<F> {
     /// RBGs on which a cell sends.
-    pub of: F,
+    pub rbgs: F,
     /// The set on which most of them send: the whole carrier.
     pub whole: Rbgs,
     /// Whether it is the same in all TTIs: all cells send everywhere.
@@ -76,7 +76,7 @@ impl Disturbance {
         let mut total = floor.mean();
         for (near, sends) in senders {
             let cell = near.cell as usize;
-            *sends = if cell == serving { Rbgs::default() } else { (sent.of)(cell) };
+            *sends = if cell == serving { Rbgs::default() } else { (sent.rbgs)(cell) };
             total += if sends.is_empty() { 0.0 } else { near.received };
         }
         let fades_from = way.map_or(f64::INFINITY, |_| WEAK * total);
@@ -109,7 +109,7 @@ impl Disturbance {
         if !others.is_empty() {
             let mut alike = 0.0;
             for other in others {
-                let (received, sends) = (f64::from(other.received), (sent.of)(other.cell as usize));
+                let (received, sends) = (f64::from(other.received), (sent.rbgs)(other.cell as usize));
                 if received < fades_from && sends == sent.whole {
                     alike += received;
                 } else {

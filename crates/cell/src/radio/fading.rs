@@ -353,7 +353,7 @@ impl LinkFading {
         } else {
             let others = gains.near(ue).iter().filter(|near| near.cell as usize != serving);
             let senders =
-                others.map(|near| (near.cell as usize, near.received, (sent.of)(near.cell as usize)));
+                others.map(|near| (near.cell as usize, near.received, (sent.rbgs)(near.cell as usize)));
             let senders = senders.filter(|(.., sent)| !sent.is_empty());
             let total = floor.mean() + senders.clone().map(|(_, received, _)| received).sum::<f64>();
             self.disturbance.fill(floor.noise);
@@ -641,7 +641,7 @@ mod tests {
 
     /// All cells send on these RBGs.
     fn sent(rbgs: Rbgs) -> Transmissions<impl Fn(usize) -> Rbgs> {
-        Transmissions { of: move |_| rbgs, whole: Rbgs::first(17), is_constant: false }
+        Transmissions { rbgs: move |_| rbgs, whole: Rbgs::first(17), is_constant: false }
     }
 
     /// Noise plus interference of each PRB relative to the noise while the other cell sends.

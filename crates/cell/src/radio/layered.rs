@@ -16,11 +16,11 @@ pub(super) fn by_rank(
     if access.layers.is_empty() {
         return vec![spec.build(receiver, access)];
     }
-    let of = |(rank, gains): (u8, &Vec<Db>)| -> Box<dyn Amc> {
+    let at_rank = |(rank, gains): (u8, &Vec<Db>)| -> Box<dyn Amc> {
         let amc = spec.build(receiver, &Arc::new(access.of_rank(rank)));
         Box::new(Layered { amc, gains: gains.clone() })
     };
-    (1..).zip(&access.layers).map(of).collect()
+    (1..).zip(&access.layers).map(at_rank).collect()
 }
 
 /// A rule for blocks on several layers, by the SINR of one antenna at each end.

@@ -242,10 +242,10 @@ impl Radio {
     /// Moves UEs, which are in ascending order.
     pub fn place_all(&mut self, now: Time, moves: &[(u32, Position)], crew: &Crew) {
         let size = self.ues().div_ceil(SHARES).max(1);
-        let of = |index: usize| moves.partition_point(|(ue, _)| (*ue as usize) < index * size);
+        let first_move = |index: usize| moves.partition_point(|(ue, _)| (*ue as usize) < index * size);
         let mut shares: Vec<Share<'_>> = self.shares(size).collect();
         crew.each(&mut shares, |index, share| {
-            let moves = &moves[of(index)..of(index + 1)];
+            let moves = &moves[first_move(index)..first_move(index + 1)];
             moves.iter().for_each(|(ue, position)| share.place(now, *ue as usize, *position));
         });
         self.secondary.iter_mut().for_each(|radio| radio.place_all(now, moves, crew));
@@ -619,7 +619,7 @@ mod tests {
         type Transmit = fn(&mut Radio, f64, u64);
         let patterns: [(&str, Transmit); 2] = [("RBGs", transmit), ("carrier", transmit_wide)];
         for (cells, (name, transmit)) in
-            [57, 133].into_iter().flat_map(|cells| patterns.map(|of| (cells, of)))
+            [57, 133].into_iter().flat_map(|cells| patterns.map(|pattern| (cells, pattern)))
         {
             for load in [0.03, 0.1, 0.3, 0.6] {
                 let (mut exact, mut of_all) = network_of(cells, fading.clone(), 0.0);
@@ -651,9 +651,9 @@ mod tests {
                 let count = errors.len() as f64;
                 let within = errors.iter().filter(|error| error.abs() < 0.1).count() as f64 / count;
                 let mean = errors.iter().sum::<f64>() / count;
-                let of = format!("{cells} cells, load {load} by {name}");
-                println!("{of}: {:.2} % within 0.1 dB, on average {mean:.4} dB", 100.0 * within);
-                assert!(within >= 0.99 && mean.abs() < 0.01, "{of}: {within} {mean}");
+                let case = format!("{cells} cells, load {load} by {name}");
+                println!("{case}: {:.2} % within 0.1 dB, on average {mean:.4} dB", 100.0 * within);
+                assert!(within >= 0.99 && mean.abs() < 0.01, "{case}: {within} {mean}");
             }
         }
     }
@@ -715,7 +715,7 @@ mod tests {
                 let (serving, floor) = (radio.serving(ue), radio.floor(ue, radio.on_air.activity()));
                 let way = trace.way(ue as u64, 0.1 * ue as f64);
                 let sent = Transmissions {
-                    of: |cell: usize| on_air[cell],
+                    rbgs: |cell: usize| on_air[cell],
                     whole: Rbgs::first(17),
                     is_constant: false,
                 };

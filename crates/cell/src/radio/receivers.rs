@@ -205,7 +205,7 @@ impl Receivers {
         let on_air = radio.on_air.at(radio.on_air.row(radio.now));
         let channel = Channel { gains: &radio.gains, scattering };
         let sent = Transmissions {
-            of: |cell: usize| on_air[cell],
+            rbgs: |cell: usize| on_air[cell],
             whole: Rbgs::first(radio.rbgs),
             is_constant: false,
         };
@@ -252,7 +252,7 @@ impl Receivers {
         let links = self.fading.as_mut()?;
         let channel = Channel { gains: &radio.gains, scattering: radio.scattering.as_ref()? };
         let link = LinkId { ue, cell: radio.serving[ue].0 };
-        let everywhere = Transmissions { of: |_| Rbgs(u32::MAX), whole: Rbgs(u32::MAX), is_constant: true };
+        let everywhere = Transmissions { rbgs: |_| Rbgs(u32::MAX), whole: Rbgs(u32::MAX), is_constant: true };
         Some(links.downlink(channel, link, floor, &everywhere, radio.now))
     }
 
@@ -392,7 +392,7 @@ impl Receivers {
         let scheduled = usize::from((u16::from(radio.rbgs) * radio.rbg_prbs).min(radio.prbs.0));
         let channel = Channel { gains: &radio.gains, scattering };
         let sent = Transmissions {
-            of: |cell: usize| on_air[cell],
+            rbgs: |cell: usize| on_air[cell],
             whole: Rbgs::first(radio.rbgs),
             is_constant: false,
         };

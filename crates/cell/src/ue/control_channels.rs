@@ -19,7 +19,7 @@ struct ControlError {
     probability: f64,
     sinr: Db,
     /// Version of the UE's gains, and its cell, to which it applies.
-    of: Option<(u64, usize)>,
+    valid_for: Option<(u64, usize)>,
 }
 
 /// A PDCCH on air to a UE.
@@ -48,9 +48,9 @@ impl Control {
             Some(probability) => probability,
             None => {
                 let now = Some((air.radio.version(ue), cell));
-                if error.of != now {
+                if error.valid_for != now {
                     let sinr = air.radio.control_sinr(ue, cell);
-                    *error = ControlError { probability: control_error(sinr), sinr, of: now };
+                    *error = ControlError { probability: control_error(sinr), sinr, valid_for: now };
                 }
                 match level {
                     Level::OF_8 => error.probability,

@@ -190,9 +190,9 @@ impl Ue {
 
     /// Both directions of its bearers.
     fn legs_of(&self, number: u32) -> impl Iterator<Item = (LegId, &Leg)> {
-        (0..).zip(self.bearers.iter()).flat_map(move |(bearer, of)| {
+        (0..).zip(self.bearers.iter()).flat_map(move |(bearer, radio_bearer)| {
             [Direction::Down, Direction::Up]
-                .map(|direction| (LegId { ue: number, bearer, direction }, of.leg(direction)))
+                .map(|direction| (LegId { ue: number, bearer, direction }, radio_bearer.leg(direction)))
         })
     }
 

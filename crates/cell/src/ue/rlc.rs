@@ -183,15 +183,15 @@ impl UeTable {
             return None;
         }
         let mut pending = [false; 2];
-        let mut look = |bearer, of: &mut RadioBearer| {
+        let mut look = |bearer, radio_bearer: &mut RadioBearer| {
             for direction in Direction::BOTH {
-                let (leg, other) = of.legs(direction);
+                let (leg, other) = radio_bearer.legs(direction);
                 timed.watch(LegId { ue: number, bearer, direction }, leg);
                 pending[direction as usize] |= leg.rlc.take_pending_report(&mut other.rlc);
             }
         };
         look(0, default);
-        (1..).zip(dedicated).for_each(|(bearer, of)| look(bearer, of));
+        (1..).zip(dedicated).for_each(|(bearer, radio_bearer)| look(bearer, radio_bearer));
         let mut down = None;
         for direction in Direction::BOTH {
             if pending[direction as usize] {

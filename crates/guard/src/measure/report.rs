@@ -91,7 +91,7 @@ fn without_sign_of_zero(text: String) -> String {
 
 /// Differences of a row with the guard from that without.
 fn difference(without: &Row, with: &Row) -> [String; COLUMNS] {
-    let change = |of: &dyn Fn(&Row) -> Option<f64>, digits: usize| match (of(without), of(with)) {
+    let change = |value: &dyn Fn(&Row) -> Option<f64>, digits: usize| match (value(without), value(with)) {
         (Some(without), Some(with)) => without_sign_of_zero(format!("{:+.digits$}", with - without)),
         _ => String::new(),
     };
@@ -111,16 +111,16 @@ fn difference(without: &Row, with: &Row) -> [String; COLUMNS] {
 /// The figures in one line.
 fn quote(measured: &Measured, rows: &[Row]) -> String {
     let row = |load, is_guarded| Measured::row_of(rows, load, is_guarded);
-    let of = |row: Option<&Row>| {
+    let summary = |row: Option<&Row>| {
         let row = row?;
         let mbps = row.down_kbps.or(row.up_kbps)? / 1e3;
         Some(format!("{mbps:.2} Mbit/s at {:.0} ms ({})", row.rtt_ms[0]?, row.grade()?))
     };
     let none = || "not measured".to_string();
-    let download = of(row(Load::Download, false)).unwrap_or_else(none);
-    let guarded = measured.rwnd.as_ref().and(of(row(Load::Download, true)));
+    let download = summary(row(Load::Download, false)).unwrap_or_else(none);
+    let guarded = measured.rwnd.as_ref().and(summary(row(Load::Download, true)));
     let guarded = guarded.map(|text| format!(" without the guard, {text} with it")).unwrap_or_default();
-    let upload = of(row(Load::Upload, false)).unwrap_or_else(none);
+    let upload = summary(row(Load::Upload, false)).unwrap_or_else(none);
     let idle = row(Load::Idle, false).and_then(|row| row.rtt_ms[0]);
     let idle = idle.map_or_else(none, |ms| format!("{ms:.0} ms"));
     format!("to quote: download {download}{guarded}; upload {upload}; idle {idle} (median ping)")

@@ -71,14 +71,15 @@ pub(super) struct Plan {
 impl Plan {
     /// Divides the time. Phases without and with the guard alternate: a change of a mobile link then concerns both.
     pub fn new(total: Duration, has_guard: bool, has_both: bool) -> Plan {
-        let of = |load| {
+        let steps_of = |load| {
             [false, true]
                 .into_iter()
                 .filter(move |guarded| has_guard || !guarded)
                 .map(move |is_guarded| Step { load, is_guarded })
         };
         let loads = [Load::Download, Load::Upload, Load::Download];
-        let steps: Vec<Step> = loads.into_iter().chain(has_both.then_some(Load::Both)).flat_map(of).collect();
+        let steps: Vec<Step> =
+            loads.into_iter().chain(has_both.then_some(Load::Both)).flat_map(steps_of).collect();
         let idle = (total / 15).clamp(Duration::from_secs(1), Duration::from_secs(5));
         let number = steps.len() as u32;
         let length = total.saturating_sub(idle + PAUSE * number) / number;

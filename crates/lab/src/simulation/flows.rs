@@ -240,11 +240,11 @@ impl Simulation<'_> {
     pub(super) fn group_of(&self, ue: u32) -> &UeGroup {
         let mut first = 0;
         let groups = &mut self.scenario.ue.iter();
-        let of = groups.find(|group| {
+        let group = groups.find(|group| {
             first += group.count;
             ue < first
         });
-        of.expect("each UE is in a group")
+        group.expect("each UE is in a group")
     }
 
     /// Creates the endpoints of a flow's connection.

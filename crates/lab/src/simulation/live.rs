@@ -342,7 +342,10 @@ impl Simulation<'_> {
             None => match self.network_goes_until(end).and_then(|limit| self.network.advance(limit)) {
                 Some(now) => now,
                 None if self.is_busy() => return Step::Ends(self.queue.now(), Happening::Busy),
-                None => return self.queue.pop_until(end).map_or(Step::Done, |(now, of)| Step::Ends(now, of)),
+                None => {
+                    let due = self.queue.pop_until(end);
+                    return due.map_or(Step::Done, |(now, happening)| Step::Ends(now, happening));
+                }
             },
         };
         loop {

@@ -113,7 +113,7 @@ impl Simulation<'_> {
         let rows = self.take_rows();
         let completions = self.completions();
         let connections = self.connection_rows();
-        let sum = |of: fn(&FlowRow) -> f64| rows.iter().map(of).sum::<f64>();
+        let sum = |figure: fn(&FlowRow) -> f64| rows.iter().map(figure).sum::<f64>();
         let sent = sum(|row| row.packets_sent as f64);
         let share = |packets: f64| (sent > 0.0).then(|| 100.0 * packets / sent);
         let pdf = {
@@ -131,7 +131,7 @@ impl Simulation<'_> {
                 (0..ran.ues()).map(|ue| ue_row(ran, UeId(ue as u32), self.begin + duration)).collect(),
                 (0..)
                     .zip(ran.cell_figures())
-                    .map(|(cell, of)| cell_row(cell, &of, ran.clock().count(duration)))
+                    .map(|(cell, figures)| cell_row(cell, &figures, ran.clock().count(duration)))
                     .collect(),
             ),
         };
@@ -142,8 +142,8 @@ impl Simulation<'_> {
             link_rows(link, self.begin, duration).into_iter().take(directions)
         });
         let links = links.chain(media).collect();
-        let prb_use = |of: fn(&CellRow) -> f64| {
-            (!cells.is_empty()).then(|| cells.iter().map(of).sum::<f64>() / cells.len() as f64)
+        let prb_use = |figure: fn(&CellRow) -> f64| {
+            (!cells.is_empty()).then(|| cells.iter().map(figure).sum::<f64>() / cells.len() as f64)
         };
         let totals = Totals {
             goodput_kbps: sum(|row| row.goodput_kbps),
@@ -252,7 +252,7 @@ fn link_rows(link: &Duplex, begin: Time, measured: Span) -> [LinkRow; 2] {
                 .capacity(begin, end)
                 .filter(|capacity| *capacity > Bytes::ZERO)
                 .map(|capacity| one_way.link().sent_bytes(end).0 as f64 / capacity.0 as f64),
-            ..link_row((&link.name, &link.of), direction, &one_way.figures(end), measured)
+            ..link_row((&link.name, &link.owner), direction, &one_way.figures(end), measured)
         }
     };
     Direction::BOTH.map(row)
@@ -262,7 +262,7 @@ fn link_rows(link: &Duplex, begin: Time, measured: Span) -> [LinkRow; 2] {
 fn medium_rows(shared: &SharedMedium, begin: Time, measured: Span) -> [LinkRow; 2] {
     let row = |direction| {
         let figures = shared.medium.figures(direction, begin + measured);
-        let row = link_row((&shared.name, &shared.of), direction, &figures.link, measured);
+        let row = link_row((&shared.name, &shared.owner), direction, &figures.link, measured);
         LinkRow {
             utilisation: Some(figures.airtime.as_secs() / measured.as_secs()),
             contention: Some(Contention {
@@ -277,9 +277,9 @@ fn medium_rows(shared: &SharedMedium, begin: Time, measured: Span) -> [LinkRow; 
     Direction::BOTH.map(row)
 }
 
-/// Figures common to links and shared media; `name` and `of` are name and owner.
+/// Figures common to links and shared media, by name and owner.
 fn link_row(
-    (name, of): (&str, &Option<String>),
+    (name, owner): (&str, &Option<String>),
     direction: Direction,
     figures: &link::Figures,
     measured: Span,
@@ -287,7 +287,7 @@ fn link_row(
     let mean = |sum: u128| sum as f64 / measured.0 as f64;
     LinkRow {
         link: name.into(),
-        of: of.clone(),
+        of: owner.clone(),
         direction,
         packets: figures.packets,
         bytes: figures.bytes.0,

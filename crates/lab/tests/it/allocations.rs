@@ -80,7 +80,7 @@ fn transmissions_add_up_to_the_results() {
         // The UE does not count a block if it lost the assignment.
         let assigned: Vec<&Row> = first.filter(|row| row.reception != "assignment-lost").collect();
         assert_eq!(assigned.len() as u64, ue.blocks, "UE {number}");
-        let part = |of: f64| of / assigned.len() as f64;
+        let part = |sum: f64| sum / assigned.len() as f64;
         let failed = assigned.iter().filter(|row| row.reception == "failed").count();
         assert!((ue.bler.unwrap() - part(failed as f64)).abs() < 1e-12, "UE {number}");
         assert!((ue.mcs.unwrap() - part(assigned.iter().map(|row| f64::from(row.mcs)).sum())).abs() < 1e-9);

@@ -33,8 +33,8 @@ const CALL: &str = "[[flow]]\nid = \"call\"\nue = \"phone\"\n\
                     traffic = {kind = \"cbr\", rate = \"64kbps\", packet = \"160B\"}\n";
 
 fn p95(outcome: &Outcome, flow: &str) -> f64 {
-    let of = outcome.flows().iter().find(|row| row.id.starts_with(flow)).unwrap();
-    of.delay_ms.p95.unwrap()
+    let row = outcome.flows().iter().find(|row| row.id.starts_with(flow)).unwrap();
+    row.delay_ms.p95.unwrap()
 }
 
 fn goodput(outcome: &Outcome, flow: &str) -> f64 {

@@ -142,10 +142,10 @@ fn one_user_past_three_sites() {
             assert!(disturbed || (ours / theirs - 1.0).abs() < 0.1, "{name}, second {second}");
         }
         for range in DISTURBED {
-            let of = |runs: &[&[f64]]| -> Vec<f64> {
+            let means = |runs: &[&[f64]]| -> Vec<f64> {
                 runs.iter().map(|run| mean(run[range.clone()].iter().copied())).collect()
             };
-            let (ours, theirs) = (of(&ours), of(&theirs));
+            let (ours, theirs) = (means(&ours), means(&theirs));
             let min = ours.iter().copied().fold(f64::INFINITY, f64::min);
             let max = ours.iter().copied().fold(0.0, f64::max);
             println!("  {range:?} s: {min:.0} to {max:.0} / {theirs:.0?} kbit/s");

@@ -85,11 +85,11 @@ fn each_group_of_a_dumbbell_has_its_base_rtt() {
     assert_eq!(bottleneck.queue_packets.max, 60);
     assert!(bottleneck.drops.link_queue_full > 0);
     // Each of the two near UEs has its own link; the far UEs share one.
-    let of = |link| -> Vec<&str> {
+    let owners = |link| -> Vec<&str> {
         rows(&outcome, link, Direction::Down).iter().filter_map(|row| row.of.as_deref()).collect()
     };
-    assert_eq!(of("near-access"), ["0", "1"]);
-    assert_eq!(of("far-access"), ["far"]);
+    assert_eq!(owners("near-access"), ["0", "1"]);
+    assert_eq!(owners("far-access"), ["far"]);
     assert_eq!(bottleneck.of, None);
 }
 
@@ -122,7 +122,7 @@ fn links_account_for_every_drop() {
     );
     let outcome = simulate(&toml);
     let drops = outcome.totals().drops;
-    let sum = |of: fn(&LinkRow) -> u64| outcome.links().iter().map(of).sum::<u64>();
+    let sum = |count: fn(&LinkRow) -> u64| outcome.links().iter().map(count).sum::<u64>();
     assert_eq!(drops.link_queue_full, sum(|row| row.drops.link_queue_full));
     assert_eq!(drops.link_error, sum(|row| row.drops.link_error));
     for row in outcome.links() {

@@ -136,8 +136,8 @@ fn packets_arrive_once_and_in_order_or_are_dropped() {
 
 /// Packets of a bearer arrive in order, and each packet once unless it is dropped or inside.
 fn assert_one_outcome(outcomes: &Outcomes, bearers: u32) {
-    for of in 0..2 * bearers {
-        let is_of_one = |number: &u32| number % (2 * bearers) == of;
+    for leg in 0..2 * bearers {
+        let is_of_one = |number: &u32| number % (2 * bearers) == leg;
         let of_one: Vec<u32> = outcomes.arrived.iter().copied().filter(is_of_one).collect();
         // The rates of several bearers follow their priorities.
         assert!(bearers > 1 || of_one.len() > 300, "{} packets crossed", of_one.len());

@@ -221,8 +221,8 @@ fn packets_cross_an_idle_cell() {
 
 /// Spectral efficiency of an MCS of the table with 256QAM, between two by interpolation.
 fn efficiency(mcs: f64) -> f64 {
-    let of = |mcs: f64| Table::Qam256.mcs(Mcs(mcs as u8)).unwrap().efficiency();
-    of(mcs.floor()) + mcs.fract() * (of(mcs.ceil()) - of(mcs.floor()))
+    let tabulated = |mcs: f64| Table::Qam256.mcs(Mcs(mcs as u8)).unwrap().efficiency();
+    tabulated(mcs.floor()) + mcs.fract() * (tabulated(mcs.ceil()) - tabulated(mcs.floor()))
 }
 
 /// Bytes of headers in a block of the oracle and in ours: MAC subheader and RLC's fixed part.
@@ -367,7 +367,7 @@ fn downloads(
             .replace("pattern =", "k2 = 2\ndecoding_time = \"100us\"\npattern ="),
     ));
     let flows = outcome.flows();
-    let sum = |of: &dyn Fn(&airwnd_lab::FlowRow) -> f64| flows.iter().map(of).sum::<f64>();
+    let sum = |figure: &dyn Fn(&airwnd_lab::FlowRow) -> f64| flows.iter().map(figure).sum::<f64>();
     Downloads {
         megabits: sum(&|flow| flow.goodput_kbps) * seconds / 1e3,
         packets: sum(&|flow| flow.packets_received as f64),
@@ -852,7 +852,7 @@ fn sight_and_walls_follow_tr_38901() {
     let space = (80.0f64 * 80.0 + 8.5 * 8.5).sqrt();
     let difference = 22.4 - 32.4 + (35.3 - 21.0) * lg(space) + (21.3 - 20.0) * lg(3.5);
     assert!((with[0] - without[0] - difference).abs() < 0.01, "{} {}", with[0], without[0]);
-    let is_either = |sinr: &f64| [with[0], without[0]].iter().any(|of| (sinr - of).abs() < 0.01);
+    let is_either = |sinr: &f64| [with[0], without[0]].iter().any(|expected| (sinr - expected).abs() < 0.01);
     assert!(chance.iter().all(is_either) && chance.iter().any(|sinr| *sinr > without[0] + 1.0), "{chance:?}");
     assert!(chance.iter().any(|sinr| *sinr < with[0] - 1.0));
     // walls of 12.7 dB and 4.2 dB of depth on average, with 4.4 and 2.9 dB of deviation
@@ -910,9 +910,10 @@ fn first_blocks_have_the_lowest_mcs() {
                 _ => (ue.uplink_mcs.unwrap(), ue.uplink_blocks),
             }
         };
-        let [(adapted, blocks), (learned, of)] = ["\"first_blocks\"", ""].map(|without| mcs(without, 500));
-        println!("{direction}: {adapted} in {blocks} blocks, {learned} in {of}");
-        assert_eq!((blocks, of), (28, 28));
+        let [(adapted, blocks), (learned, learned_blocks)] =
+            ["\"first_blocks\"", ""].map(|without| mcs(without, 500));
+        println!("{direction}: {adapted} in {blocks} blocks, {learned} in {learned_blocks}");
+        assert_eq!((blocks, learned_blocks), (28, 28));
         // MCS 0 instead of the highest, once.
         assert!((adapted - learned - 27.0 / 28.0).abs() < 1e-9, "{direction}: {adapted} {learned}");
         assert_eq!([mcs("\"first_blocks\"", 6000), mcs("", 6000)], [(27.0, 3), (0.0, 3)], "{direction}");

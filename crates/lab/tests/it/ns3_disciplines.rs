@@ -88,7 +88,7 @@ fn number(text: &str) -> f64 {
 #[track_caller]
 fn assert_near(aqm: &str, goodput_kbps: f64, mean_queue: f64) {
     let runs: Vec<Figures> = (1..=3).map(|seed| simulate(aqm, &FOUR, seed)).collect();
-    let mean = |of: fn(&Figures) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+    let mean = |figure: fn(&Figures) -> f64| runs.iter().map(figure).sum::<f64>() / runs.len() as f64;
     let (goodput, queue) = (mean(|run| run.goodput_kbps), mean(|run| run.mean_queue));
     let of_goodput = 100.0 * (goodput / goodput_kbps - 1.0);
     let of_queue = 100.0 * (queue / mean_queue - 1.0);
@@ -117,7 +117,7 @@ fn one_flow_through_every_discipline() {
         let is_random = !row("discipline").contains("CoDel");
         let seeds = if is_random { 12 } else { 1 };
         let runs: Vec<Figures> = (1..=seeds).map(|seed| simulate(&aqm, &ONE, seed)).collect();
-        let mean = |of: fn(&Figures) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+        let mean = |figure: fn(&Figures) -> f64| runs.iter().map(figure).sum::<f64>() / runs.len() as f64;
         let (goodput, delay) = (mean(|run| run.goodput_kbps), mean(|run| run.delay_ms));
         let of_goodput = 100.0 * (goodput / number(row("goodput_kbps")) - 1.0);
         let of_delay = 100.0 * (delay / number(row("delay_ms")) - 1.0);

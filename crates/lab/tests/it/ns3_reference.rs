@@ -277,7 +277,7 @@ fn newreno_over_three_sectors_in_acknowledged_mode() {
 #[test]
 fn cell_edge_ues_in_acknowledged_mode() {
     let rows = rows(include_str!("../data/s3b_30.csv"));
-    let theirs = |of: &str| rows.iter().map(|row| number(row(of))).collect::<Vec<_>>();
+    let theirs = |column: &str| rows.iter().map(|row| number(row(column))).collect::<Vec<_>>();
     let (rates, delays) = (theirs("goodput_kbps"), theirs("delay_ms"));
     let total: f64 = rates.iter().sum();
     // Of packets, as ours.
@@ -295,7 +295,7 @@ fn cell_edge_ues_in_acknowledged_mode() {
         let scenario = Scenario::from_node(&node).unwrap();
         let outcomes: Vec<_> =
             (1..=4).map(|seed| run(&scenario, seed, None, &mut |_| true).unwrap()).collect();
-        let mean = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / 4.0;
+        let mean = |figure: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(figure).sum::<f64>() / 4.0;
         let rates: Vec<f64> = (0..30).map(|ue| mean(&|outcome| outcome.flows()[ue].goodput_kbps)).collect();
         let delay = mean(&|outcome| outcome.totals().delay_ms_mean.unwrap());
         println!("{changes}: {:.0} / {total:.0} kbit/s, {delay:.1} ms", rates.iter().sum::<f64>());
@@ -418,8 +418,9 @@ fn both_modes_of_rlc_over_lost_blocks() {
                         row("mode") == mode && row("distance_m") == theirs && row("rate_mbps") == rate
                     })
                     .collect();
-                let mean =
-                    |of: &str| chosen.iter().map(|row| number(row(of))).sum::<f64>() / chosen.len() as f64;
+                let mean = |column: &str| {
+                    chosen.iter().map(|row| number(row(column))).sum::<f64>() / chosen.len() as f64
+                };
                 let toml = format!(
                     r#"
                     preset = "ns3.44"
@@ -439,10 +440,10 @@ fn both_modes_of_rlc_over_lost_blocks() {
                 let scenario = Scenario::from_node(&Node::from_toml(&toml, "losses").unwrap()).unwrap();
                 let runs: Vec<_> =
                     (1..=4).map(|seed| run(&scenario, seed, None, &mut |_| true).unwrap()).collect();
-                let of = |figure: &dyn Fn(&Outcome) -> f64| runs.iter().map(figure).sum::<f64>() / 4.0;
-                let errors = of(&|outcome| outcome.ues()[0].bler.unwrap());
-                let goodput = of(&|outcome| outcome.flows()[0].goodput_kbps);
-                let delay = of(&|outcome| outcome.flows()[0].delay_ms.mean.unwrap());
+                let our_mean = |figure: &dyn Fn(&Outcome) -> f64| runs.iter().map(figure).sum::<f64>() / 4.0;
+                let errors = our_mean(&|outcome| outcome.ues()[0].bler.unwrap());
+                let goodput = our_mean(&|outcome| outcome.flows()[0].goodput_kbps);
+                let delay = our_mean(&|outcome| outcome.flows()[0].delay_ms.mean.unwrap());
                 let name = format!(
                     "{mode} {theirs} m {rate} Mbit/s: {errors:.4} / {:.4} lost, {goodput:.0} / {:.0} kbit/s, {delay:.1} / {:.1} ms",
                     mean("errors"),

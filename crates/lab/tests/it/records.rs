@@ -114,7 +114,7 @@ fn samples_add_up_to_the_results() {
     for flow in outcome.flows() {
         let of_flow = |name: &str| -> Vec<f64> {
             let values = numbers(series, name).iter().zip(&flows);
-            values.filter(|(value, of)| **of == flow.id && !value.is_nan()).map(|(value, _)| *value).collect()
+            values.filter(|(value, id)| **id == flow.id && !value.is_nan()).map(|(value, _)| *value).collect()
         };
         let mean = of_flow("rate_kbps").iter().sum::<f64>() / 400.0;
         assert!((mean - flow.goodput_kbps).abs() <= 1e-6 * flow.goodput_kbps, "{}: {mean}", flow.id);

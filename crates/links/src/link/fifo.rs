@@ -611,16 +611,16 @@ mod tests {
                 events.pop_first();
                 if link.is_impaired() {
                     while let Some(surfaced) = link.surface(now) {
-                        let of = surfaced.packet.unwrap();
-                        arrived.push((now, of));
+                        let tag = surfaced.packet.unwrap();
+                        arrived.push((now, tag));
                         events.extend(surfaced.event);
                         if let Some(at) = surfaced.copy {
-                            events.extend(link.follow(at, Bytes(0), 1000 + of));
+                            events.extend(link.follow(at, Bytes(0), 1000 + tag));
                         }
                     }
                 } else {
-                    let (of, event) = link.arrive(now);
-                    arrived.push((now, of.unwrap()));
+                    let (tag, event) = link.arrive(now);
+                    arrived.push((now, tag.unwrap()));
                     events.extend(event);
                 }
             } else if let Some((_, size)) = next {

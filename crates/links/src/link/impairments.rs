@@ -176,9 +176,9 @@ impl Impairments {
     ) -> Option<Impairments> {
         let draws = |purpose, correlation| Draws::new(stream.child(purpose), correlation);
         let impairments = Impairments {
-            jitter: jitter.map(|of| (of.clone(), draws(0, of.correlation))),
-            reorder: reorder.map(|of| (of.clone(), draws(1, of.correlation))),
-            duplicate: duplicate.map(|of| (of.clone(), draws(2, of.correlation))),
+            jitter: jitter.map(|jitter| (jitter.clone(), draws(0, jitter.correlation))),
+            reorder: reorder.map(|reorder| (reorder.clone(), draws(1, reorder.correlation))),
+            duplicate: duplicate.map(|duplicate| (duplicate.clone(), draws(2, duplicate.correlation))),
             since_overtaking: 0,
             latest: Time::ZERO,
         };
@@ -189,8 +189,10 @@ impl Impairments {
     /// Returns the way of a packet whose transmission ends at `ends`, and which arrives at `arrives` without
     /// impairments. Called once per packet, in the order of their numbers.
     pub(super) fn way(&mut self, number: u64, ends: Time, arrives: Time, lost: bool) -> Way {
-        let is_copied =
-            self.duplicate.as_mut().is_some_and(|(of, draws)| draws.draw(number) < of.probability && !lost);
+        let is_copied = self
+            .duplicate
+            .as_mut()
+            .is_some_and(|(duplicate, draws)| draws.draw(number) < duplicate.probability && !lost);
         // Positions of the draws of a packet and of its copy.
         let copy = is_copied.then(|| self.arrival(2 * number + 1, ends, arrives));
         let own = self.arrival(2 * number, ends, arrives);
@@ -199,20 +201,21 @@ impl Impairments {
 
     //= Linux sch_netem.c, netem_enqueue
     fn arrival(&mut self, position: u64, ends: Time, arrives: Time) -> Time {
-        if let Some((of, draws)) = &mut self.reorder {
-            let overtakes = self.since_overtaking >= of.gap - 1 && draws.draw(position) < of.probability;
+        if let Some((reorder, draws)) = &mut self.reorder {
+            let overtakes =
+                self.since_overtaking >= reorder.gap - 1 && draws.draw(position) < reorder.probability;
             if overtakes {
                 self.since_overtaking = 0;
-                return arrives.min(ends + of.delay);
+                return arrives.min(ends + reorder.delay);
             }
             self.since_overtaking += 1;
         }
-        let Some((of, draws)) = &mut self.jitter else { return arrives };
-        let deviation = of.distribution.deviation(draws.draw(position)) * of.time.0 as f64;
+        let Some((jitter, draws)) = &mut self.jitter else { return arrives };
+        let deviation = jitter.distribution.deviation(draws.draw(position)) * jitter.time.0 as f64;
         let late = Span(libm::round(deviation.max(0.0)) as u64);
         let early = Span(libm::round((-deviation).max(0.0)) as u64);
         let jittered = Time((arrives + late).0.saturating_sub(early.0)).max(ends);
-        if !of.in_order {
+        if !jitter.in_order {
             return jittered;
         }
         self.latest = self.latest.max(jittered);

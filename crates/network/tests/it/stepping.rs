@@ -26,7 +26,7 @@ fn wire(mbps: u64, delay: Span, queue: Queue) -> Link<Key> {
 }
 
 fn duplex(name: &str, one_way: impl Fn(Direction) -> OneWay) -> Duplex {
-    Duplex { name: name.into(), of: None, down: one_way(Direction::Down), up: one_way(Direction::Up) }
+    Duplex { name: name.into(), owner: None, down: one_way(Direction::Down), up: one_way(Direction::Up) }
 }
 
 /// A fast server link, a narrow link behind CoDel or drop-tail with marks and losses; optionally an 802.11 channel, and
@@ -247,8 +247,8 @@ proptest! {
         for (_, outcome) in &outcomes {
             let packet = match outcome {
                 Outcome::Delivered(packet) => {
-                    let of = (packet.device, packet.direction, packet.bearer, packet.content >> 32);
-                    let before = last.insert(of, packet.content);
+                    let flow = (packet.device, packet.direction, packet.bearer, packet.content >> 32);
+                    let before = last.insert(flow, packet.content);
                     let in_order = before < Some(packet.content);
                     prop_assert!(plan.impaired || in_order, "{:?} overtakes {:?}", packet, before);
                     packet

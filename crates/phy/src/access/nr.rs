@@ -277,7 +277,7 @@ impl Params {
             self.second_special_downlink.unwrap_or(self.special_downlink),
             self.second_special_uplink.unwrap_or(self.special_uplink),
         ];
-        let of = |first: &str, other: Option<&str>| {
+        let configured = |first: &str, other: Option<&str>| {
             let special = [self.special_downlink, self.special_uplink];
             let parse = |letters: &str, [down, up]: [u8; 2]| Pattern::parse(letters, down, up);
             let first = parse(first, special)?;
@@ -285,13 +285,13 @@ impl Params {
             Configuration::new(self.spacing(), first, other)
         };
         let (first, other) = letters.parts();
-        let single = of(first, other);
+        let single = configured(first, other);
         if other.is_some() || single.is_ok() {
             return single;
         }
         let mut best = single;
         for border in letters.borders() {
-            let pair = of(&first[..border], Some(&first[border..]));
+            let pair = configured(&first[..border], Some(&first[border..]));
             // The reason of the pair that is nearest to a valid one: its letters are in order.
             match (&best, &pair) {
                 (_, Ok(_)) => return pair,
@@ -547,7 +547,7 @@ fn timing(params: &Params, slots: &[SlotUse]) -> Timing {
             }
         })
         .collect();
-    let max = |of: &dyn Fn(&Slot) -> u64| plan.iter().map(of).max().unwrap_or(0);
+    let max = |figure: &dyn Fn(&Slot) -> u64| plan.iter().map(figure).max().unwrap_or(0);
     let to_air = max(&|slot| slot.grants.iter().copied().max().unwrap_or(0));
     let longest = [
         ahead + max(&|slot| slot.feedback),
@@ -709,8 +709,9 @@ mod tests {
                         "D".repeat(length - up - special) + &"S".repeat(special) + &"U".repeat(up)
                     };
                     let (first, second) = (pattern(one, up), pattern(two, other_up));
-                    let of = |letters: &str, down, up| Pattern::parse(letters, down, up).unwrap();
-                    let expected = Configuration::new(spacing, of(&first, 10, 2), Some(of(&second, 6, 4)));
+                    let parse = |letters: &str, down, up| Pattern::parse(letters, down, up).unwrap();
+                    let expected =
+                        Configuration::new(spacing, parse(&first, 10, 2), Some(parse(&second, 6, 4)));
                     let found = uses(&format!("{first} {second}"), numerology);
                     match expected {
                         Ok(expected) => {

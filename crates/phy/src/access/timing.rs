@@ -149,10 +149,10 @@ impl Timing {
     /// Sum of a slot's figure over slots.
     fn sum(&self, slots: Range<Tti>, figure: impl Fn(&Slot) -> usize) -> u64 {
         let length = self.plan.len() as u64;
-        let of = |slot: u64| figure(&self.plan[(slot % length) as usize]) as u64;
+        let at_slot = |slot: u64| figure(&self.plan[(slot % length) as usize]) as u64;
         let count = slots.end - slots.start;
-        let periods = count / length * (0..length).map(of).sum::<u64>();
-        periods + (slots.end.0 - count % length..slots.end.0).map(of).sum::<u64>()
+        let periods = count / length * (0..length).map(at_slot).sum::<u64>();
+        periods + (slots.end.0 - count % length..slots.end.0).map(at_slot).sum::<u64>()
     }
 
     /// Number of slots in which the downlink is decided.

@@ -153,12 +153,12 @@ mod tests {
 
     #[test]
     fn the_inverse_returns_the_ratio() {
-        for of in Modulation::ALL {
+        for modulation in Modulation::ALL {
             for ratio in [-35.0, -12.3, 0.0, 4.4, 9.1] {
-                let back = sinr(of, information(of, Db(ratio)));
-                assert!((back.0 - ratio).abs() < 1e-6, "{of:?} {ratio}: {back:?}");
+                let back = sinr(modulation, information(modulation, Db(ratio)));
+                assert!((back.0 - ratio).abs() < 1e-6, "{modulation:?} {ratio}: {back:?}");
             }
-            assert_eq!(sinr(of, 1.1), Db(40.0));
+            assert_eq!(sinr(modulation, 1.1), Db(40.0));
         }
     }
 

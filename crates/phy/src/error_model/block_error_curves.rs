@@ -130,8 +130,8 @@ impl BlockErrorCurves {
 const LOWEST_RATES: [f64; 4] = [0.025, 0.295, 0.36, 0.36];
 
 /// Code rate and mean information per bit after combining repeated bits.
-fn without_repetition(of: Modulation, rate: f64, mean: f64) -> (f64, f64) {
-    let lowest = LOWEST_RATES[of as usize];
+fn without_repetition(modulation: Modulation, rate: f64, mean: f64) -> (f64, f64) {
+    let lowest = LOWEST_RATES[modulation as usize];
     if rate >= lowest {
         return (rate, mean);
     }
@@ -140,21 +140,21 @@ fn without_repetition(of: Modulation, rate: f64, mean: f64) -> (f64, f64) {
 }
 
 /// The curves of a modulation.
-fn curves(of: Modulation) -> Vec<Size> {
+fn curves(modulation: Modulation) -> Vec<Size> {
     let mut sizes: Vec<Size> = Vec::new();
     for line in CURVES.lines().filter(|line| !line.starts_with('#')) {
         let number = |column: usize| -> f64 {
             let text = line.split(',').nth(column).expect("a curve has five columns");
             text.parse().expect("a curve's columns are numbers")
         };
-        if number(0) != f64::from(of.order()) {
+        if number(0) != f64::from(modulation.order()) {
             continue;
         }
         let (bits, rate) = (number(1) as u32, number(1) / number(2));
         if sizes.last().is_none_or(|size| size.bits != bits) {
             sizes.push(Size { bits, rates: Vec::new() });
         }
-        let shape = Shape { gap: number(3) - sinr(of, rate).0, width: number(4) };
+        let shape = Shape { gap: number(3) - sinr(modulation, rate).0, width: number(4) };
         sizes.last_mut().expect("it was just added").rates.push(Rate { rate, shape });
     }
     sizes
@@ -220,9 +220,11 @@ mod tests {
         let model = model();
         for line in CURVES.lines().filter(|line| !line.starts_with('#')) {
             let number: Vec<f64> = line.split(',').map(|text| text.parse().expect("a number")).collect();
-            let of =
-                Modulation::ALL.into_iter().find(|of| f64::from(of.order()) == number[0]).expect("an order");
-            let curve = model.curve(of, number[1] as u32, number[1] / number[2]);
+            let modulation = Modulation::ALL
+                .into_iter()
+                .find(|modulation| f64::from(modulation.order()) == number[0])
+                .expect("an order");
+            let curve = model.curve(modulation, number[1] as u32, number[1] / number[2]);
             assert!((curve.half.0 - number[3]).abs() < 1e-9, "{line}: {curve:?}");
             assert!((curve.width.0 - number[4]).abs() < 1e-9, "{line}: {curve:?}");
         }
@@ -232,8 +234,8 @@ mod tests {
     fn curves_are_beyond_the_limit_and_steeper_for_large_blocks() {
         let model = model();
         for mcs in Mcs::all() {
-            let (of, rate) = (modulation(Direction::Down, mcs), code_rate(mcs));
-            let sizes = [200, 1000, 3000, 6144].map(|size| model.curve(of, size, rate));
+            let (modulation, rate) = (modulation(Direction::Down, mcs), code_rate(mcs));
+            let sizes = [200, 1000, 3000, 6144].map(|size| model.curve(modulation, size, rate));
             for pair in sizes.windows(2) {
                 assert!(
                     pair[1].tenth() < pair[0].tenth() && pair[1].width < pair[0].width,
@@ -241,7 +243,7 @@ mod tests {
                 );
             }
             // for example 0.187 dB for QPSK and rate 1/2
-            assert!(sizes[3].half > sinr(of, rate), "{mcs:?}: {sizes:?}");
+            assert!(sizes[3].half > sinr(modulation, rate), "{mcs:?}: {sizes:?}");
         }
     }
 

@@ -398,8 +398,8 @@ mod tests {
         // is (1 + 2 K) / (1 + K)^2 (Rice 1948). With a short delay spread a narrow carrier is flat.
         let delay_spread = Span::from_nanos(10);
         let fading = tdl_d::TdlD::new(tdl_d::Params { delay_spread, ..Default::default() });
-        let power = |of: bool| -> f64 {
-            let taps = fading.taps().iter().filter(|tap| tap.is_line_of_sight == of);
+        let power = |is_line_of_sight: bool| -> f64 {
+            let taps = fading.taps().iter().filter(|tap| tap.is_line_of_sight == is_line_of_sight);
             taps.map(|tap| tap.power.linear()).sum()
         };
         let k = power(true) / power(false);
@@ -488,8 +488,8 @@ mod tests {
             }
             for prb in [0, 1, 3, 10, 30, 49] {
                 let angle = |tap: &Tap| TAU * prb as f64 * PRB_BANDWIDTH.0 * tap.delay.as_secs();
-                let weighted = |of: fn(f64) -> f64| {
-                    taps.iter().map(|tap| tap.power.linear() / total * of(angle(tap))).sum::<f64>()
+                let weighted = |projection: fn(f64) -> f64| {
+                    taps.iter().map(|tap| tap.power.linear() / total * projection(angle(tap))).sum::<f64>()
                 };
                 let (real, imaginary) = correlation[prb];
                 assert!((real - weighted(libm::cos)).abs() < 0.06, "{name} {prb}: {real}");

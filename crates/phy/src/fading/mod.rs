@@ -226,8 +226,8 @@ mod tests {
             let fading = spec.build();
             let taps: Vec<(f64, f64)> =
                 fading.taps().iter().map(|tap| (tap.power.linear(), tap.delay.0 as f64)).collect();
-            let mean = |of: &dyn Fn(f64) -> f64| {
-                taps.iter().map(|(power, delay)| power * of(*delay)).sum::<f64>()
+            let mean = |value: &dyn Fn(f64) -> f64| {
+                taps.iter().map(|(power, delay)| power * value(*delay)).sum::<f64>()
                     / taps.iter().map(|(power, _)| power).sum::<f64>()
             };
             let middle = mean(&|delay| delay);

@@ -136,11 +136,12 @@ fn sizes() -> Sizes {
             let text = columns.next().expect("a curve has six columns");
             text.parse().expect("a curve's columns are numbers")
         });
-        let has_order = |of: &Modulation| f64::from(of.order()) == order;
-        let of = Modulation::ALL.into_iter().find(has_order).expect("the order is that of a modulation");
+        let has_order = |modulation: &Modulation| f64::from(modulation.order()) == order;
+        let modulation =
+            Modulation::ALL.into_iter().find(has_order).expect("the order is that of a modulation");
         let rate = bits / coded;
-        let shape = Shape { rate, gap: half - sinr(of, rate).0, width };
-        let (sizes, bits) = (&mut all[graph as usize - 1][of as usize], bits as u32);
+        let shape = Shape { rate, gap: half - sinr(modulation, rate).0, width };
+        let (sizes, bits) = (&mut all[graph as usize - 1][modulation as usize], bits as u32);
         match sizes.iter_mut().find(|size| size.bits == bits) {
             Some(size) => size.shapes.push(shape),
             None => sizes.push(Size { bits, shapes: vec![shape] }),
@@ -200,11 +201,11 @@ mod tests {
         for line in CURVES.lines().filter(|line| !line.starts_with('#')) {
             let number: Vec<f64> = line.split(',').map(|text| text.parse().expect("a number")).collect();
             let graph = if number[0] == 1.0 { BaseGraph::One } else { BaseGraph::Two };
-            let of = [Modulation::Qpsk, Modulation::Qam16, Modulation::Qam64, Modulation::Qam256]
+            let modulation = [Modulation::Qpsk, Modulation::Qam16, Modulation::Qam64, Modulation::Qam256]
                 .into_iter()
-                .find(|of| f64::from(of.order()) == number[1])
+                .find(|modulation| f64::from(modulation.order()) == number[1])
                 .expect("an order");
-            let curve = model.curve(graph, of, number[2] as u32, number[2] / number[3]);
+            let curve = model.curve(graph, modulation, number[2] as u32, number[2] / number[3]);
             assert!((curve.half.0 - number[4]).abs() < 1e-9, "{line}: {curve:?}");
             assert!((curve.width.0 - number[5]).abs() < 1e-9, "{line}: {curve:?}");
         }
@@ -214,7 +215,7 @@ mod tests {
     fn curves_are_beyond_the_limit_and_steeper_for_large_blocks() {
         let model = BlockErrors::default();
         for scheme in (0..=27).map(|mcs| Table::Qam256.mcs(Mcs(mcs)).unwrap()) {
-            let (of, rate) = (scheme.modulation, scheme.rate.ratio());
+            let (modulation, rate) = (scheme.modulation, scheme.rate.ratio());
             for (graph, sizes) in
                 [(BaseGraph::One, [400, 1000, 3000, 8448]), (BaseGraph::Two, [60, 250, 1000, 3800])]
             {
@@ -224,14 +225,14 @@ mod tests {
                 {
                     continue;
                 }
-                let curves = sizes.map(|size| model.curve(graph, of, size, rate));
+                let curves = sizes.map(|size| model.curve(graph, modulation, size, rate));
                 for pair in curves.windows(2) {
                     assert!(
                         pair[1].tenth() < pair[0].tenth() && pair[1].width < pair[0].width,
                         "{scheme:?} {graph:?}: {pair:?}"
                     );
                 }
-                assert!(curves[3].half > sinr(of, rate), "{scheme:?} {graph:?}: {curves:?}");
+                assert!(curves[3].half > sinr(modulation, rate), "{scheme:?} {graph:?}: {curves:?}");
             }
         }
     }

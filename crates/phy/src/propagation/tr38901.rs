@@ -424,11 +424,11 @@ mod tests {
             (Scenario::OpenOffice, 260.7, 0.54 * exp(-1.0)),
         ] {
             let model = model(scenario, Sight::ByDistance);
-            let of = |ue| {
+            let geometry = |ue| {
                 let draws = Draws::new(Stream::new(1, "test"), ue, 3);
                 LinkGeometry { draws, ..link(ground, 10.0, 2.0) }
             };
-            let part = (0..100_000).filter(|ue| model.has_sight(&of(*ue))).count() as f64 / 1e5;
+            let part = (0..100_000).filter(|ue| model.has_sight(&geometry(*ue))).count() as f64 / 1e5;
             assert!((part - expected).abs() < 0.007, "{scenario:?} {ground}: {part} {expected}");
         }
     }

@@ -171,12 +171,12 @@ impl Tx {
     //= TS 36.322 §5.2.1
     fn retransmit(&mut self, sent_at: Time, room: Bytes, portion: Portion) -> Option<Pdu> {
         let Portion { sn, begin, end: to } = portion;
-        let of = self.sent[(sn - self.first) as usize];
-        let whole = begin == of.begin && to == of.end && of.size <= room;
+        let sent = self.sent[(sn - self.first) as usize];
+        let whole = begin == sent.begin && to == sent.end && sent.size <= room;
         let (end, size) = if self.format.protocol == Protocol::Nr {
-            segment(self.format, of, begin, to, room)?
+            segment(self.format, sent, begin, to, room)?
         } else if whole {
-            (to, of.size)
+            (to, sent.size)
         } else if self.params.is_standard() {
             self.part(begin, to, room)?
         } else {
@@ -189,7 +189,7 @@ impl Tx {
             self.again[0].begin = end;
         }
         let poll = self.polls(sent_at, false);
-        Some(Pdu { sn, whole_from: of.begin, begin, end, last: end == of.end, poll, size })
+        Some(Pdu { sn, whole_from: sent.begin, begin, end, last: end == sent.end, poll, size })
     }
 
     /// End and size of the longest PDU of at most `room` bytes for a portion.
@@ -394,13 +394,13 @@ impl Tx {
 
 /// End and size of the longest PDU of at most `room` bytes for a portion of an SDU in NR.
 //= TS 38.322 §5.3.2
-fn segment(format: Format, of: Sent, begin: u64, to: u64, room: Bytes) -> Option<(u64, Bytes)> {
+fn segment(format: Format, sent: Sent, begin: u64, to: u64, room: Bytes) -> Option<(u64, Bytes)> {
     if room <= LONGEST_HEADERS {
         return None;
     }
-    let (data, is_first) = (Bytes(to - begin), begin == of.begin);
+    let (data, is_first) = (Bytes(to - begin), begin == sent.begin);
     let headers = format.headers();
-    let size = |data, end| headers.size(data, is_first, end == of.end);
+    let size = |data, end| headers.size(data, is_first, end == sent.end);
     if size(data, to) <= room {
         return Some((to, size(data, to)));
     }

@@ -60,7 +60,8 @@ fn an_application_limited_window_does_not_grow() {
     // `fixed` has its configured window from the start.
     let controls = || all_controls().filter(|(name, _)| name != "fixed" && name != FORECASTS);
     let rules = [WindowUse::AtAck, WindowUse::AtLastSegment, WindowUse::PerWindow];
-    for (window_use, (name, spec)) in rules.into_iter().flat_map(|rule| controls().map(move |of| (rule, of)))
+    for (window_use, (name, spec)) in
+        rules.into_iter().flat_map(|rule| controls().map(move |control| (rule, control)))
     {
         let mut net = net(&Config { window_use, ..config() }, &spec);
         net.open();

@@ -132,20 +132,20 @@ fn an_outage() {
 
 /// Returns the data packets in order of arrival.
 fn data(packets: &[Packet]) -> Vec<(f64, u64)> {
-    let of = |packet: &Packet| match packet.what {
+    let timed_segment = |packet: &Packet| match packet.what {
         What::Data(segment) => Some((packet.at_ms, segment)),
         What::Ack { .. } => None,
     };
-    packets.iter().filter_map(of).collect()
+    packets.iter().filter_map(timed_segment).collect()
 }
 
 /// Returns the contents of each ACK of data, without its window.
 fn answers(packets: &[Packet]) -> Vec<(u64, Vec<(u64, u64)>)> {
-    let of = |packet: &Packet| match &packet.what {
+    let answer = |packet: &Packet| match &packet.what {
         What::Ack { acked, sack, .. } if *acked > 0 => Some((*acked, sack.clone())),
         _ => None,
     };
-    packets.iter().filter_map(of).collect()
+    packets.iter().filter_map(answer).collect()
 }
 
 /// Asserts the same segments in the same order. Linux counts time in jiffies (here 4 ms) and rounds timeouts up to one,
@@ -195,11 +195,11 @@ fn acks_and_windows_of_a_new_connection() {
     assert_same_data("short", &ours, &theirs);
     assert_eq!(answers(&ours.packets), answers(&theirs.packets));
     let offers = |packets: &[Packet], unit: u64| -> Vec<u64> {
-        let of = |packet: &Packet| match packet.what {
+        let offer = |packet: &Packet| match packet.what {
             What::Ack { acked, window, .. } if acked > 0 => Some(window * unit),
             _ => None,
         };
-        packets.iter().filter_map(of).collect()
+        packets.iter().filter_map(offer).collect()
     };
     for (our, their) in offers(&ours.packets, 1024).iter().zip(offers(&theirs.packets, 1)) {
         assert!(our.abs_diff(their) <= 2048 + 1448, "{our}, Linux {their}");

@@ -89,15 +89,15 @@ fn a_short_simulation_agrees_with_the_curves() {
     let up_to_64qam = [(0, 104), (5, 40), (9, 416), (12, 208), (16, 208), (20, 416), (28, 416)]
         .map(|(mcs, bits)| (tables::scheme(Mcs(mcs)), bits));
     let beyond = [(20, 104), (24, 416)].map(|(mcs, bits)| (McsTable::Qam256.scheme(Mcs(mcs)), bits));
-    for (Scheme { modulation: of, rate }, bits) in up_to_64qam.into_iter().chain(beyond) {
-        let format = format(of, rate, bits, 1);
-        let curve = model.curve(of, bits as u32, bits as f64 / format.coded_bits as f64);
+    for (Scheme { modulation, rate }, bits) in up_to_64qam.into_iter().chain(beyond) {
+        let format = format(modulation, rate, bits, 1);
+        let curve = model.curve(modulation, bits as u32, bits as f64 / format.coded_bits as f64);
         for offset in [-0.5, 1.3] {
             let snr = Db(curve.half.0 + offset * curve.width.0);
             let (share, error) = quick(format, &[snr], curve.error(snr));
             assert!(
                 (share - curve.error(snr)).abs() < 3.5 * error,
-                "{of:?} at {rate}, {bits}: {share} for {}",
+                "{modulation:?} at {rate}, {bits}: {share} for {}",
                 curve.error(snr)
             );
         }
@@ -108,10 +108,12 @@ fn a_short_simulation_agrees_with_the_curves() {
 fn scaled_extrinsic_information_gains_a_quarter_of_a_decibel() {
     let model = model();
     for mcs in [5, 13, 22].map(Mcs) {
-        let (of, rate) = (modulation(Direction::Down, mcs), code_rate(mcs));
-        let curve = model.curve(of, 416, rate);
+        let (modulation, rate) = (modulation(Direction::Down, mcs), code_rate(mcs));
+        let curve = model.curve(modulation, 416, rate);
         let scaled = Settings { extrinsic_scale: 0.75, ..Settings::default() };
-        let at = |off: f64| quick_with(scaled, format(of, rate, 416, 1), &[Db(curve.tenth().0 + off)], 0.1).0;
+        let at = |off: f64| {
+            quick_with(scaled, format(modulation, rate, 416, 1), &[Db(curve.tenth().0 + off)], 0.1).0
+        };
         let (same, less) = (at(0.0), at(-0.5));
         println!("{mcs:?}: {same:.3} lost where the curve has a tenth, {less:.3} half a decibel below");
         assert!(same < 0.06 && less > 0.1, "{mcs:?}: {same} {less}");
@@ -133,10 +135,10 @@ fn every_mcs_fails_at_the_sinr_of_the_reference() {
     let mut squares = 0.0;
     for mcs in Mcs::all() {
         let rows: Vec<_> = reference().into_iter().filter(|row| row.0 == mcs).collect();
-        let of = modulation(Direction::Down, mcs);
+        let modulation = modulation(Direction::Down, mcs);
         let as_named: Vec<f64> = rows
             .iter()
-            .map(|(_, rate, bits, tenth)| model.curve(of, *bits, *rate).tenth().0 - tenth)
+            .map(|(_, rate, bits, tenth)| model.curve(modulation, *bits, *rate).tenth().0 - tenth)
             .collect();
         // The reference's sizes and rates are those of blocks without their CRC. With the CRC, the difference is the
         // same for all sizes; otherwise it grows to 2 dB with 24 / size.
@@ -145,11 +147,15 @@ fn every_mcs_fails_at_the_sinr_of_the_reference() {
             .map(|(_, rate, bits, tenth)| {
                 let checked = bits + CRC_BITS as u32;
                 let rate = rate * f64::from(checked) / f64::from(*bits);
-                model.curve(of, code_block_at_least(checked.min(MAX_CODE_BLOCK)), rate).tenth().0 - tenth
+                model.curve(modulation, code_block_at_least(checked.min(MAX_CODE_BLOCK)), rate).tenth().0
+                    - tenth
             })
             .collect();
-        let range = |of: &[f64]| {
-            (of.iter().copied().fold(f64::MAX, f64::min), of.iter().copied().fold(f64::MIN, f64::max))
+        let range = |differences: &[f64]| {
+            (
+                differences.iter().copied().fold(f64::MAX, f64::min),
+                differences.iter().copied().fold(f64::MIN, f64::max),
+            )
         };
         let ((min, max), named) = (range(&with_check), range(&as_named));
         println!(
@@ -173,8 +179,11 @@ fn cqi_thresholds_are_near_those_of_lte_sim() {
     let mut before = None;
     for row in include_str!("../data/cqi_reference.csv").lines().filter(|line| !line.starts_with('#')) {
         let number: Vec<f64> = row.split(',').map(|text| text.parse().expect("a number")).collect();
-        let of = Modulation::ALL.into_iter().find(|of| f64::from(of.order()) == number[1]).expect("an order");
-        let ours = model.curve(of, 1024, number[2] / 1024.0).tenth();
+        let modulation = Modulation::ALL
+            .into_iter()
+            .find(|modulation| f64::from(modulation.order()) == number[1])
+            .expect("an order");
+        let ours = model.curve(modulation, 1024, number[2] / 1024.0).tenth();
         let off = ours.0 - number[3];
         println!("CQI {}: {:.2} dB, {off:+.2} dB from LTE-Sim", number[0], ours.0);
         assert!(off > -0.8 && off < 0.2 && before.is_none_or(|before| before < ours), "{row}: {ours:?}");
@@ -198,8 +207,8 @@ fn tenth(model: &dyn ErrorModel, format: &Format) -> Db {
 /// Modulation and code rate of a format, as an MCS has them.
 fn scheme(format: &Format) -> Scheme {
     let is = |scheme: &Scheme| {
-        let of = campaign::format(scheme.modulation, scheme.rate, size(format) as usize, 1);
-        Format { transmissions: format.transmissions, ..of } == *format
+        let single = campaign::format(scheme.modulation, scheme.rate, size(format) as usize, 1);
+        Format { transmissions: format.transmissions, ..single } == *format
     };
     let schemes = [McsTable::Qam64, McsTable::Qam256]
         .into_iter()
@@ -253,9 +262,9 @@ fn losses_fitted_up_to_64qam_hold_for_256qam() {
 fn a_transport_block_fails_with_any_of_its_code_blocks() {
     // 6424 bits: 6448 with its CRC, two code blocks of (6448 + 48) / 2 = 3248 -> 3264 bits
     let mcs = Mcs(9);
-    let (of, bits) = (modulation(Direction::Down, mcs), 6424);
+    let (modulation, bits) = (modulation(Direction::Down, mcs), 6424);
     let coded = libm::round((bits + CRC_BITS) as f64 / code_rate(mcs) / 4.0) as usize * 4;
-    let format = Format { block_bits: bits, coded_bits: coded, modulation: of, transmissions: 1 };
+    let format = Format { block_bits: bits, coded_bits: coded, modulation, transmissions: 1 };
     let block = Bytes(bits as u64 / 8);
     let error = |snr: f64| {
         model().first_block_error(&Transmission {
@@ -278,13 +287,14 @@ fn a_transport_block_fails_with_any_of_its_code_blocks() {
 fn a_varying_channel_counts_by_its_mutual_information() {
     let model = model();
     for (mcs, bits) in [(7, 416), (14, 416), (22, 416)] {
-        let (of, rate) = (modulation(Direction::Down, Mcs(mcs)), code_rate(Mcs(mcs)));
-        let format = format(of, rate, bits, 1);
-        let curve = model.curve(of, bits as u32, bits as f64 / format.coded_bits as f64);
+        let (modulation, rate) = (modulation(Direction::Down, Mcs(mcs)), code_rate(Mcs(mcs)));
+        let format = format(modulation, rate, bits, 1);
+        let curve = model.curve(modulation, bits as u32, bits as f64 / format.coded_bits as f64);
         // symbols alternate between 4 dB above and 4 dB below `level`, whose mean information is that at the 10 % point
-        let mean =
-            |level: f64| [4.0, -4.0].map(|off| information(of, Db(level + off))).iter().sum::<f64>() / 2.0;
-        let target = information(of, curve.tenth());
+        let mean = |level: f64| {
+            [4.0, -4.0].map(|off| information(modulation, Db(level + off))).iter().sum::<f64>() / 2.0
+        };
+        let target = information(modulation, curve.tenth());
         let level =
             (-1000..3000).map(|hundredth| f64::from(hundredth) / 100.0).find(|level| mean(*level) >= target);
         let level = level.expect("it exists");

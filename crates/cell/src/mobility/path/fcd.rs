@@ -260,11 +260,11 @@ mod tests {
 
     #[test]
     fn mistakes_name_their_line() {
-        let of = |inner: &str| rows(&format!("<fcd-export>\n{inner}\n</fcd-export>"), None).unwrap_err();
-        assert_eq!(of(""), (3, "the file has no UEs".into()));
-        assert_eq!(of("<timestep/>"), (2, "`timestep` has no `time`".into()));
-        assert_eq!(of("<vehicle id=\"a\"/>"), (2, "`vehicle` is outside of `timestep`".into()));
-        let step = |inner: &str| of(&format!("<timestep time=\"0\">\n{inner}\n</timestep>"));
+        let error = |inner: &str| rows(&format!("<fcd-export>\n{inner}\n</fcd-export>"), None).unwrap_err();
+        assert_eq!(error(""), (3, "the file has no UEs".into()));
+        assert_eq!(error("<timestep/>"), (2, "`timestep` has no `time`".into()));
+        assert_eq!(error("<vehicle id=\"a\"/>"), (2, "`vehicle` is outside of `timestep`".into()));
+        let step = |inner: &str| error(&format!("<timestep time=\"0\">\n{inner}\n</timestep>"));
         assert_eq!(step("<vehicle id=\"a\" x=\"1\"/>"), (3, "`vehicle` has no `y`".into()));
         let east = "`x` of `vehicle` is not a number: `east`";
         assert_eq!(step("<vehicle id=\"a\" x=\"east\" y=\"1\"/>"), (3, east.into()));

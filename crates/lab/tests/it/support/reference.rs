@@ -90,7 +90,7 @@ fn levels(families: &[FamilyInfo]) -> [(Level, usize); 3] {
     let sections = sections();
     let keys = sections.iter().flat_map(|section| &section.params).map(|param| param.level);
     let all: Vec<Level> = params.chain(keys).collect();
-    Level::ALL.map(|level| (level, all.iter().filter(|of| **of == level).count()))
+    Level::ALL.map(|level| (level, all.iter().filter(|key_level| **key_level == level).count()))
 }
 
 fn family_page(family: &FamilyInfo) -> String {
@@ -118,10 +118,11 @@ fn family_page(family: &FamilyInfo) -> String {
 /// Formats the rows of a table: the basic ones, then the others, folded, with their numbers.
 fn by_level(head: &str, rows: Vec<(Level, String)>) -> String {
     let text = |levels: &[Level]| -> String {
-        let rows = levels.iter().flat_map(|level| rows.iter().filter(move |(of, _)| of == level));
+        let rows =
+            levels.iter().flat_map(|level| rows.iter().filter(move |(row_level, _)| row_level == level));
         rows.map(|(_, row)| row.as_str()).collect()
     };
-    let number = |level| rows.iter().filter(|(of, _)| *of == level).count();
+    let number = |level| rows.iter().filter(|(row_level, _)| *row_level == level).count();
     let basic = text(&[Level::Basic]);
     let mut page = if basic.is_empty() { String::new() } else { format!("{head}{basic}\n") };
     let others = [Level::Advanced, Level::Expert].map(|level| (number(level), level.word()));
@@ -306,7 +307,7 @@ fn section(page: &mut String, families: &[FamilyInfo], path: &str, schema: &Json
         }
         let default = match property.get("default") {
             _ if required.contains(&key.as_str()) => "required".to_string(),
-            Some(Json::Object(of)) if !of.contains_key("kind") => "see section".to_string(),
+            Some(Json::Object(object)) if !object.contains_key("kind") => "see section".to_string(),
             Some(Json::Array(items)) if items.is_empty() => "none".to_string(),
             Some(default) => value(default.get("kind").unwrap_or(default)),
             None => String::new(),
@@ -375,8 +376,8 @@ fn kind_of(families: &[FamilyInfo], place: &str, property: &Json) -> String {
         let anchor: String = place.chars().filter(|c| !"[].".contains(*c)).collect();
         return format!("[`{place}`](#{anchor})");
     }
-    let example = |of: &Json| of["examples"][0].as_str().map(|example| format!("`\"{example}\"`"));
-    let json_type = |of: &Json| of["type"].as_str().unwrap_or("").to_string();
+    let example = |schema: &Json| schema["examples"][0].as_str().map(|example| format!("`\"{example}\"`"));
+    let json_type = |schema: &Json| schema["type"].as_str().unwrap_or("").to_string();
     match property.get("items") {
         Some(items) => match example(items) {
             Some(example) => format!("list of values such as {example}"),
