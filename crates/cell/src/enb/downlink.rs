@@ -47,7 +47,7 @@ pub(crate) struct Downlink {
     /// `None`: it has room for everything.
     pdcch: Option<Box<Pdcch>>,
     users: Vec<User>,
-    /// UEs with data and a free HARQ process.
+    /// UEs with data, or all if the scheduler serves idle ones, with a free HARQ process.
     ready: Slots,
     /// UEs with a retransmission in this TTI, which get no new data.
     retransmitting: Slots,
@@ -81,6 +81,8 @@ struct User {
     busy: u16,
     /// Last process used.
     last: u8,
+    /// Whether a UE has this slot.
+    is_admitted: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -204,13 +206,14 @@ impl Downlink {
     /// Adds a UE at the first free slot.
     pub fn admit(&mut self, slot: u16, bearer: crate::bearer::Bearer) {
         self.scheduler.admit(slot, &bearer);
-        settle(&mut self.users, slot, User::default());
+        settle(&mut self.users, slot, User { is_admitted: true, ..User::default() });
         let count = self.users.len();
         let Downlink { ready, retransmitting, candidates, .. } = self;
         [ready, retransmitting, candidates].into_iter().for_each(|slots| slots.reserve(count));
         self.csi.admit(slot);
         self.processes.resize(self.processes.len().max(self.first_index(slot) + self.count()), None);
         self.clear(slot);
+        self.update_ready(slot);
         if let Some(outer_loop) = &mut self.outer_loop {
             outer_loop.admit(slot);
         }
@@ -283,8 +286,9 @@ impl Downlink {
     }
 
     fn update_ready(&mut self, slot: u16) {
-        let User { queue, busy, .. } = &self.users[slot as usize];
-        self.ready.set(slot, queue.total() > Bytes::ZERO && *busy != self.all_busy);
+        let User { queue, busy, is_admitted, .. } = &self.users[slot as usize];
+        let is_served = queue.total() > Bytes::ZERO || *is_admitted && self.scheduler.serves_idle();
+        self.ready.set(slot, is_served && *busy != self.all_busy);
     }
 
     /// Bytes that the carrier would carry in a TTI, averaged over a TDD pattern, if all RBGs were granted to the UE of a
@@ -330,9 +334,14 @@ impl Downlink {
         self.access.timing.decision_to_air
     }
 
+    /// Whether there are UEs that the scheduler serves.
+    fn has_users(&self) -> bool {
+        self.backlogged > 0 || self.scheduler.serves_idle() && !self.ready.is_empty()
+    }
+
     /// Whether no TTI is needed.
     pub fn is_idle(&self) -> bool {
-        self.backlogged == 0 && self.postponed.is_empty() && self.feedback.is_empty() && self.air.is_empty()
+        !self.has_users() && self.postponed.is_empty() && self.feedback.is_empty() && self.air.is_empty()
     }
 
     /// TTIs have passed without scheduling.
@@ -354,7 +363,7 @@ impl Downlink {
 
     /// Makes the scheduling decisions of a TTI.
     pub fn schedule(&mut self, tti: Tti, mut air: Air<'_>, ues: &mut MacSide<'_>) {
-        if self.backlogged > 0 {
+        if self.has_users() {
             self.csi.update(tti, &mut air);
         }
         self.served.clear();

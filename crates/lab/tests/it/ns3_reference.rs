@@ -459,19 +459,51 @@ fn both_modes_of_rlc_over_lost_blocks() {
     }
 }
 
+/// An idle UE takes half of a cell under ns-3's BET: beside one without data a saturated UE has 4966 kbit/s there, in both
+/// domains, and 4992 beside another saturated one. Without the quirk it has the whole cell.
+#[test]
+fn bet_serves_idle_ues() {
+    for domain in ["frequency", "time"] {
+        let goodput = |without: &str| {
+            let toml = format!(
+                r#"
+                preset = "ns3.44"
+                compat_without = [{without}]
+                duration = "4s"
+                carrier.bandwidth = "3MHz"
+                mac.scheduler = {{kind = "bet", domain = "{domain}"}}
+                [[site]]
+                power = "43dBm"
+                [[ue]]
+                name = "near"
+                placement = {{kind = "list", points = [["500m", "0m"]]}}
+                [[ue]]
+                placement = {{kind = "list", points = [["1000m", "0m"]]}}
+                [[flow]]
+                ue = "near"
+                traffic = {{kind = "cbr", rate = "40Mbps", packet = "1000B"}}
+                "#
+            );
+            let scenario = Scenario::from_node(&Node::from_toml(&toml, "idle").unwrap()).unwrap();
+            run(&scenario, 1, None, &mut |_| true).unwrap().totals().goodput_kbps
+        };
+        let (theirs, ours, alone) = (4966.0, goodput(""), goodput(r#""serves_idle""#));
+        assert!(deviation(ours, theirs) < 0.005, "{domain}: {ours} / {theirs} kbit/s");
+        assert!(deviation(alone, 2.0 * theirs) < 0.01, "{domain}: {alone} kbit/s");
+    }
+}
+
 /// Ten CUBIC downloads from 500 m to 5 km on 25 PRBs for 20 s with buffers of 10 KiB: the sum of the goodputs, as a mean
-/// over eight starts, with its standard error.
-///
-/// Under round robin at 30 dBm runs of ns-3 from different starts differ by 4 %, as ours do. The differences of the means
-/// there and under frequency-domain BET are not explained.
+/// over eight common starts, with its standard error. ns-3's figure under round robin at 30 dBm is such a mean, too, since
+/// its runs differ by 4 %.
 #[test]
 #[ignore = "nightly: 64 runs"]
 fn tcp_under_schedulers() {
     let schedulers = [
-        (r#"{kind = "bet"}"#, [12_882.0, 2846.0], [0.08, 0.06]),
-        (r#"{kind = "bet", domain = "time"}"#, [13_683.0, 3169.0], [0.03, 0.02]),
+        (r#"{kind = "bet"}"#, [12_882.0, 2846.0], [0.02, 0.02]),
+        (r#"{kind = "bet", domain = "time"}"#, [13_683.0, 3169.0], [0.02, 0.02]),
         (r#""pf""#, [14_469.0, 4502.0], [0.01, 0.02]),
-        (r#""rr""#, [11_663.0, 3304.0], [0.09, 0.02]),
+        (r#""rr""#, [11_451.0, 3304.0], [0.02, 0.02]),
     ];
     let points: Vec<_> = (1..=10).map(|place| format!(r#"["{}m", "0m"]"#, 500 * place)).collect();
     for (scheduler, theirs, tolerances) in schedulers {
@@ -494,6 +526,7 @@ fn tcp_under_schedulers() {
                         traffic = "bulk"
                         cc = "cubic"
                         start = "{}ms"
+                        stagger = "0ms"
                         "#,
                         points.join(", "),
                         5 * start

@@ -8,6 +8,17 @@ use airwnd_catalog::Params;
 use airwnd_phy::Cqi;
 use airwnd_units::{Bytes, Tti};
 
+/// Quirks of ns-3's BET.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 FdBetFfMacScheduler, TdBetFfMacScheduler")]
+pub struct Quirks {
+    /// Whether UEs without data are served like the others: their blocks are padding, count as throughput, and occupy a
+    /// HARQ process until it times out, since a UE does not answer a block without data.
+    #[param(default = false)]
+    #[param(unit = "flag", source = "ns-3 FdBetFfMacScheduler::DoSchedDlTriggerReq: true")]
+    pub serves_idle: bool,
+}
+
 /// Blind equal throughput: serves the UE with the lowest average throughput, regardless of channel quality.
 ///
 /// ```math
@@ -33,6 +44,9 @@ pub struct Params {
     #[param(basic, default = 99.0, range = 1.0..=1e6)]
     #[param(unit = "TTI", source = "ns-3 fdbet-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,
+    /// Quirks of ns-3.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 /// The blind-equal-throughput scheduler.
@@ -101,6 +115,10 @@ impl Scheduler for Bet {
             }
             Domain::Frequency => self.frequency_domain(free, ues, grants),
         }
+    }
+
+    fn serves_idle(&self) -> bool {
+        self.params.quirks.serves_idle
     }
 
     fn on_served(&mut self, served: &[(u16, Bytes)]) {

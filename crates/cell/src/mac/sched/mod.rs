@@ -221,7 +221,8 @@ impl ChannelState {
     }
 }
 
-/// A schedulable UE: it has data waiting, a free HARQ process and no retransmission in this TTI.
+/// A schedulable UE: it has data waiting (unless the scheduler [serves idle UEs](Scheduler::serves_idle)), a free HARQ
+/// process and no retransmission in this TTI.
 #[derive(Clone, Copy, Debug)]
 pub struct UeView {
     /// Backlog known to the MAC.
@@ -337,7 +338,8 @@ pub trait Scheduler: Send {
     fn lead(&mut self, _slot: u16, _class: Qci) {}
     /// The UE of a slot leaves the cell; the slot is unused until another UE is admitted there.
     fn release(&mut self, _slot: u16) {}
-    /// Assigns the free RBGs. A UE's CQI may be out of range; its backlog is never zero.
+    /// Assigns the free RBGs. A UE's CQI may be out of range; its backlog is zero only if the scheduler [serves idle
+    /// UEs](Scheduler::serves_idle).
     fn allocate(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants);
     /// Assigns the free RBGs anew, to those of the UEs granted by [`allocate`](Scheduler::allocate) that the PDCCH has room
     /// for. Called in its TTI, without the grants so far, if it has no room for some. A scheduler whose state
@@ -356,6 +358,10 @@ pub trait Scheduler: Send {
     }
     /// The report that determines the MCS of a grant.
     fn link_adaptation(&self) -> LinkAdaptation;
+    /// Whether UEs without data are candidates, and get blocks of padding.
+    fn serves_idle(&self) -> bool {
+        false
+    }
     /// Whether it uses [`UeView::head_of_line`].
     fn uses_delay(&self) -> bool {
         false
