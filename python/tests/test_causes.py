@@ -76,6 +76,7 @@ def test_each_refuted_claim_has_a_sentence_a_section_a_table_and_a_picture(
     assert sentence
     assert sentence.endswith(".")
     section = _section((folder / "README.md").read_text(encoding="utf-8"), f"## Cause of {claim}\n")
+    assert sentence in " ".join(section.split())
     assert every[claim].table(causes.read_values()[claim]) in section
     assert f"python experiments/causes.py {claim}" in section
     (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", section)
