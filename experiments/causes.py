@@ -410,6 +410,7 @@ def main(words: Sequence[str] | None = None) -> None:
         if not arguments.draw:
             found[claim] = causes[claim].run(arguments.jobs)
             write_values(found)
+            found = read_values()  # rounded, so that `--draw` draws the same
         print(f"{claim}\n\n{causes[claim].table(found[claim])}\n")
         draw(causes[claim], found[claim])
 
