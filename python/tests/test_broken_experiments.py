@@ -225,6 +225,12 @@ BROKEN = {
         "a" * 10001,
         f"notes[0]: expected at most {LONGEST_TEXT}",
     ),
+    "a long cause": (
+        "claims.toml",
+        'note = "A note."',
+        f'cause = "{"a" * 241}"',
+        "claim[0].cause: expected a string of length <= 240, found 'aaa",
+    ),
     "case twins": (
         "experiment.toml",
         '"frontier"\ntitle',

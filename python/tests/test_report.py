@@ -375,7 +375,7 @@ def test_verdicts_of_fewer_seeds_show_their_number(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("seeds", "shown"), [(1, False), (3, True)])
-def test_notes_on_numbers_are_shown_only_with_a_full_run(
+def test_notes_on_numbers_and_causes_are_shown_only_with_a_full_run(
     folder: Path, tmp_path: Path, seeds: int, shown: bool
 ) -> None:
     path = folder / "experiment.toml"
@@ -383,7 +383,7 @@ def test_notes_on_numbers_are_shown_only_with_a_full_run(
     path.write_text(notes + path.read_text(encoding="utf-8"), encoding="utf-8")
     claims = folder / "claims.toml"
     text = claims.read_text(encoding="utf-8").replace(
-        'note = "It does."', 'note = "It does."\nnote_full = "9."'
+        'note = "It does."', 'note = "It does."\nnote_full = "9."\ncause = "UEs `receive`."'
     )
     claims.write_text(text, encoding="utf-8")
     experiment = Experiment.load(folder)
@@ -395,6 +395,14 @@ def test_notes_on_numbers_are_shown_only_with_a_full_run(
     terminal.show(results, Console(file=said, width=100))
     assert "It does." in said.getvalue()
     assert ("9." in said.getvalue().split("It does.")[1]) is shown
+    assert found["claims"][1]["cause"] == ("UEs `receive`." if shown else "")
+    assert ("Why: UEs `receive`." in said.getvalue()) is shown
+    root = tmp_path / "pages"
+    report.write(results, root)
+    report.write_pages(root)
+    for page in ("index.html", "example/index.html"):
+        words = "<strong>Why:</strong> UEs <code>receive</code>."
+        assert (words in (root / page).read_text(encoding="utf-8")) is shown
 
 
 def test_a_preview_shows_no_interval_and_no_verdict(folder: Path, tmp_path: Path) -> None:

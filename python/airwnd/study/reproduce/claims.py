@@ -13,8 +13,9 @@
 
 The text and the source of A09 are in the paper's ``paper.toml`` (:mod:`airwnd.study.reproduce.paper`).
 Without such a file, the claim has its own ``text`` and ``source``; with it, neither. A ``note`` is about the
-paper, for example where it contradicts itself. A ``note_full`` is about our numbers, and is shown only with
-those of a full run (:attr:`airwnd.study.reproduce.runner.Effort.full`).
+paper, for example where it contradicts itself. A ``note_full`` is about our numbers, and a ``cause`` is the
+mechanism behind the verdict in one sentence; both are shown only with a full run
+(:attr:`airwnd.study.reproduce.runner.Effort.full`).
 
 A requirement is ``above``, ``below``, ``between = [low, high]`` or ``equals``. ``tolerance`` widens it, and
 ``because`` gives the reason for its size. An expression is evaluated seed by seed, so that settings are
@@ -105,6 +106,12 @@ class CheckEntry(Entry, frozen=True):
             raise Mistake("between", f"expected [low, high], found [{low:g}, {high:g}]")
 
 
+LONGEST_CAUSE = 240
+"""Maximum number of characters of a cause, which is one sentence."""
+
+Cause = Annotated[str, Meta(max_length=LONGEST_CAUSE)]
+
+
 class ClaimEntry(Entry, frozen=True):
     """A ``[[claim]]``."""
 
@@ -116,6 +123,10 @@ class ClaimEntry(Entry, frozen=True):
     source: Annotated[Text | None, Meta(description="Its source, if there is no `paper.toml`.")] = None
     note: Annotated[str, Meta(description="Note on the paper, such as where it contradicts itself.")] = ""
     note_full: Annotated[str, Meta(description="Note on our numbers; shown only with a full run.")] = ""
+    cause: Annotated[
+        Cause,
+        Meta(description="Mechanism behind the verdict, in one sentence; shown only with a full run."),
+    ] = ""
 
     def __post_init__(self) -> None:
         if not any(check.decides for check in self.check):
@@ -203,13 +214,24 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement of the paper; `note` is about the paper, `note_full` about the numbers of a full run."""
+    """A statement of the paper.
+
+    Attributes
+    ----------
+    note
+        Note on the paper; empty: none.
+    note_full
+        Note on the numbers of a full run; empty: none.
+    cause
+        Mechanism behind the verdict of a full run; empty: not stated.
+    """
 
     id: str
     text: str
     source: str
     note: str
     note_full: str
+    cause: str
     checks: tuple[Check, ...]
 
 
@@ -394,7 +416,7 @@ def load_claims(path: Path, paper: Paper, space: Space, measures: Mapping[str, B
         for number, check in enumerate(entry.check):
             with placed(str(path), f"claim[{index}].check[{number}]"):
                 checks.append(_check(check, space, measures))
-        claims.append(Claim(entry.id, text, source, entry.note, entry.note_full, tuple(checks)))
+        claims.append(Claim(entry.id, text, source, entry.note, entry.note_full, entry.cause, tuple(checks)))
     return tuple(claims)
 
 

@@ -35,7 +35,7 @@ from airwnd.support.errors import InputError
 from airwnd.support.files import write_atomically
 
 FILE = "results.json"
-FORMAT = 7
+FORMAT = 8
 """Format version of the file; files of other versions are ignored."""
 
 
@@ -105,7 +105,10 @@ class MatrixText(TypedDict):
 
 
 class ClaimText(TypedDict):
-    """A claim with its verdict, the reason, the number of set-ups in which it holds, and each verdict."""
+    """A claim with its verdict, the reason, the number of set-ups in which it holds, and each verdict.
+
+    ``reason`` names the numbers that decide, ``cause`` the mechanism behind them; empty: not stated.
+    """
 
     id: str
     text: str
@@ -113,6 +116,7 @@ class ClaimText(TypedDict):
     notes: list[str]
     verdict: str
     reason: str
+    cause: str
     setups: str
     matrix: MatrixText | None
     checks: list[CheckText]
@@ -316,6 +320,7 @@ def _claim(result: ClaimResult, *, full: bool) -> ClaimText:
         notes=[note for note in (claim.note, claim.note_full if full else "") if note],
         verdict=result.verdict.value,
         reason=reason(result),
+        cause=claim.cause if full else "",
         setups=setups_text(result),
         matrix=_matrix(result),
         checks=[_check(check) for check in result.checks],

@@ -127,6 +127,8 @@ def _claims(claims: list[ClaimResult], *, full: bool) -> Table:
         grid.add_row(_verdict(result.verdict), text)
         for check in result.checks:
             grid.add_row(*_check(check))
+        if full and result.claim.cause:
+            grid.add_row("", Text(f"Why: {result.claim.cause}"))
         for note in (result.claim.note, result.claim.note_full if full else ""):
             if note:
                 grid.add_row("", Text(note, style="italic"))
