@@ -278,8 +278,6 @@ def _cell(value: Interval, column: ColumnEntry) -> str:
 
 
 def _draw(axes: "Axes", panel: PanelEntry, found: Found) -> None:
-    from matplotlib import patheffects
-
     values = [found[panel.text, case.label, panel.title] for case in panel.case]
     rows = [value.estimate for value in values]
     ends = [end for row in rows for end in (row.low, row.high)]
@@ -301,13 +299,12 @@ def _draw(axes: "Axes", panel: PanelEntry, found: Found) -> None:
     for index, (case, row) in enumerate(zip(panel.case, rows, strict=True)):
         look = style.line(1 if index == 0 else 0)
         text = style.literal(case.label)
-        halo = [patheffects.withStroke(linewidth=2.5, foreground="white")]
         axes.text(
             *(0.01, index - 0.36, text),
             transform=axes.get_yaxis_transform(),
             va="center",
             fontsize=8,
-            path_effects=halo,
+            bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.5},
         )
         if panel.seeds_shown:
             ends = [values[index].minimum, values[index].maximum]
