@@ -40,6 +40,8 @@ pub(crate) struct Downlink {
     /// Number of its first HARQ process among those of all carriers.
     first_process: u8,
     scheduler: Box<dyn Scheduler>,
+    /// Whether it serves UEs without data.
+    serves_idle: bool,
     grid: Grid,
     outer_loop: Option<OuterLoop>,
     csi: Csi,
@@ -147,6 +149,7 @@ impl Downlink {
             Stream::new(setup.seed, "downlink scheduler").child(cell as u64).child(carrier.number.into());
         let identity = Identity { cell: cell as u16, carrier: carrier.number, seed: seed.next_u64() };
         let grid = Grid { identity, ..Grid::of(access) };
+        let scheduler = setup.mac.scheduler.build(&grid);
         Downlink {
             access: access.clone(),
             cell,
@@ -154,7 +157,8 @@ impl Downlink {
             first_process: carrier.number * access.timing.processes,
             outer_loop,
             csi: Csi::new(cell, access, reports),
-            scheduler: setup.mac.scheduler.build(&grid),
+            serves_idle: scheduler.serves_idle(),
+            scheduler,
             grid,
             max_transmissions: setup.mac.harq_transmissions,
             pdcch: setup
@@ -287,7 +291,7 @@ impl Downlink {
 
     fn update_ready(&mut self, slot: u16) {
         let User { queue, busy, is_admitted, .. } = &self.users[slot as usize];
-        let is_served = queue.total() > Bytes::ZERO || *is_admitted && self.scheduler.serves_idle();
+        let is_served = queue.total() > Bytes::ZERO || self.serves_idle && *is_admitted;
         self.ready.set(slot, is_served && *busy != self.all_busy);
     }
 
@@ -336,7 +340,7 @@ impl Downlink {
 
     /// Whether there are UEs that the scheduler serves.
     fn has_users(&self) -> bool {
-        self.backlogged > 0 || self.scheduler.serves_idle() && !self.ready.is_empty()
+        self.backlogged > 0 || self.serves_idle && !self.ready.is_empty()
     }
 
     /// Whether no TTI is needed.
