@@ -67,6 +67,7 @@ from airwnd.study.reproduce.reader import (
 )
 from airwnd.study.reproduce.readings import Tables, read
 from airwnd.study.reproduce.statistics import MIN_SEEDS, Interval, interval
+from airwnd.study.reproduce.words import interval_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -209,6 +210,7 @@ class Cause:
         """Simulate all cases and evaluate the expressions; equal scenarios share their runs."""
         numbers = range(1, self.entry.seeds + 1)
         measures = {each.name: each for each in (*self.experiment.measures, *self.entry.measure)}
+        used = self.used
         known: dict[str, list[dict[str, float]]] = {}
 
         def values(case: CaseEntry, levels: Mapping[str, str], name: str) -> Values:
@@ -217,7 +219,7 @@ class Cause:
             key = json.dumps([scenario.resolved, rows], sort_keys=True)
             if key not in known:
                 runs = map(Tables, scenario.run_many(numbers, jobs, self.entry.series))
-                known[key] = [{each: read(measures[each], run, rows) for each in self.used} for run in runs]
+                known[key] = [{each: read(measures[each], run, rows) for each in used} for run in runs]
             return np.array([each[name] for each in known[key]])
 
         found = {}
@@ -271,10 +273,7 @@ def _plain(value: Interval, column: ColumnEntry) -> str:
 
 
 def _cell(value: Interval, column: ColumnEntry) -> str:
-    if math.isnan(value.mean):
-        return "–"
-    digits = column.digits
-    return f"{value.mean:z.{digits}f} [{value.low:z.{digits}f}, {value.high:z.{digits}f}]"
+    return "–" if math.isnan(value.mean) else interval_text(value, column.digits)
 
 
 def _draw(axes: "Axes", panel: PanelEntry, found: Found) -> None:

@@ -2,7 +2,6 @@
 
 import _ctypes
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,20 +11,17 @@ import pytest
 from airwnd import Sweep, _native
 from airwnd.support import engine
 
+from .cargo import TARGET, cargo, gentle_program
 from .conftest import ROOT, Cli
 
 SCENARIO = ROOT / "examples" / "rust-plugin" / "scenario.toml"
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 MODULE = Path(_native.__file__)
 
 
 @pytest.fixture(scope="module")
 def gentle() -> Path:
     """The engine with the plug-in of the guide; set-up has usually built it."""
-    build = ["cargo", "build", "--locked", "--quiet", "--lib", "-p", "gentle"]
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(TARGET)}
-    built = subprocess.run(build, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr
+    cargo("build", "--lib", "-p", "gentle")
     return TARGET / "debug" / "libgentle_engine.so"
 
 
@@ -34,9 +30,7 @@ def test_a_plug_in_in_rust_has_the_tools(cli_process: Cli, gentle: Path, tmp_pat
     assert done.returncode == 0, done.stderr
     alone = tmp_path / "scenario.toml"
     alone.write_text(SCENARIO.read_text(encoding="utf-8").replace('"20s"', '"5s"'), encoding="utf-8")
-    program = subprocess.run(
-        [TARGET / "debug" / "gentle", alone], capture_output=True, text=True, check=True
-    ).stdout
+    program = subprocess.run([gentle_program(), alone], capture_output=True, text=True, check=True).stdout
     assert {**json.loads(program), "wall_s": json.loads(done.stdout)["wall_s"]} == json.loads(done.stdout)
     grid = ("--set", "duration=1s", "--grid", "flow[0].cc.target=25ms,100ms", "--jobs", "2", "--out", "out")
     done = cli_process("sweep", SCENARIO, *grid, environment={engine.VARIABLE: str(gentle)})
@@ -71,7 +65,7 @@ def test_a_file_that_is_no_engine_is_one_line(
 
 
 def test_an_engine_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "version", lambda _: "0.2.0")
+    monkeypatch.setattr("importlib.metadata.version", lambda _: "0.2.0")
     loader = engine._Loader(engine._MODULE, str(MODULE))
     with pytest.raises(ImportError, match=r"the engine has version 0\.3\.0, and this is airwnd 0\.2\.0"):
         loader.exec_module(_native)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from .cargo import TARGET, cargo
 from .conftest import ROOT
 from .pages import blocks
 
@@ -56,20 +57,11 @@ def mirror(files: dict[Path, bytes], folder: Path) -> None:
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package with the new algorithms, importable from the folder."""
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     # Always the same place, so that later sessions build only changes.
-    copy = target / "extended"
+    copy = TARGET / "extended"
     mirror(workspace(), copy)
-    environment = {
-        "PYO3_PYTHON": sys.executable,
-        **os.environ,
-        "CARGO_TARGET_DIR": str(target),
-        "PYO3_BUILD_EXTENSION_MODULE": "1",
-    }
-    command = ["cargo", "build", "--locked", "--quiet", "-p", "airwnd-native", "--message-format", "json"]
-    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    (library,) = re.findall(r'"([^"]*lib_native\.so)"', done.stdout)
+    built = cargo("build", "-p", "airwnd-native", "--message-format", "json", folder=copy)
+    (library,) = re.findall(r'"([^"]*lib_native\.so)"', built)
     package = tmp_path_factory.mktemp("package")
     shutil.copytree(
         ROOT / "python" / "airwnd", package / "airwnd", ignore=shutil.ignore_patterns("*.so", "experiments")

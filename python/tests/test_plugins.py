@@ -28,6 +28,7 @@ from airwnd.study.batch import Processes, Store, Task, carry_out
 from airwnd.study.reproduce.design import Experiment
 from airwnd.view.content import content
 
+from .cargo import gentle_program
 from .command_line import run_interrupted
 from .conftest import ROOT, Cli
 
@@ -129,14 +130,7 @@ def test_the_example_keeps_the_queue_short(cli: Cli) -> None:
 
 
 def test_the_examples_in_rust_and_python_agree() -> None:
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    # Set-up has usually built the program; `cargo run -p` would build every crate once more, with fewer
-    # features of their dependencies.
-    build = ["cargo", "test", "--locked", "--quiet", "--test", "program", "--no-run"]
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
-    built = subprocess.run(build, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr
-    command = [str(target / "debug" / "gentle"), "examples/rust-plugin/scenario.toml"]
+    command = [str(gentle_program()), "examples/rust-plugin/scenario.toml"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     rust = json.dumps(json.loads(done.stdout)).replace('"plugin"', '"python"')

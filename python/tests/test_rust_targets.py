@@ -19,16 +19,13 @@ from typing import Any
 
 import pytest
 
+from .cargo import MAKE
 from .conftest import ROOT, nightly
 
 #: A test function, behind any other attributes.
 _TEST = re.compile(r"^[ \t]*#\[test\]\s*(?:#\[[^\]]*\]\s*)*(?:pub )?fn (\w+)", re.MULTILINE)
 #: In a folder `tests`, besides the sources of its programs.
 _DATA = {"data", "proptest-regressions"}
-
-
-#: Variables of the Makefile, without which cargo would compile everything again.
-MAKE = {"PYO3_PYTHON": str(ROOT / ".venv/bin/python3"), "PYO3_BUILD_EXTENSION_MODULE": "1"}
 
 
 @dataclass

@@ -172,9 +172,9 @@ impl LinkSettings {
         check_limit("tbf_up", self.tbf_up.as_ref(), &queue_up)
     }
 
-    /// Returns whether a shaper limits its queue itself.
-    fn is_limited_by_tbf(&self) -> bool {
-        self.tbf.iter().chain(&self.tbf_up).any(|tbf| tbf.limit.is_some())
+    /// Returns the limit of a shaper that limits the queue of its direction itself.
+    fn tbf_limit(&self, direction: Direction) -> Option<Bytes> {
+        self.tbf(direction)?.limit
     }
 
     /// Returns the shaper of a direction.
@@ -218,9 +218,9 @@ impl LinkSettings {
 
     /// Returns the limits of the drop-tail queue in a direction.
     pub(crate) fn queue(&self, direction: Direction) -> Queue {
-        let own = self.tbf(direction).and_then(|tbf| tbf.limit);
+        let limit = self.tbf_limit(direction);
         let (packets, bytes) = match direction {
-            _ if own.is_some() => (None, own),
+            _ if limit.is_some() => (None, limit),
             Direction::Up if self.is_up_separate() => (self.queue_up, self.queue_bytes_up),
             _ if self.queue.is_none() && self.queue_bytes.is_none() => (Some(QUEUE), None),
             _ => (self.queue, self.queue_bytes),
@@ -231,8 +231,8 @@ impl LinkSettings {
     /// Returns the queue discipline in a direction; `None`: drop-tail.
     pub(crate) fn discipline(&self, direction: Direction) -> Option<&aqm::Spec> {
         match direction {
+            _ if self.tbf_limit(direction).is_some() => None,
             Direction::Up if self.is_up_separate() => self.aqm_up.as_ref(),
-            _ if self.tbf(direction).is_some_and(|tbf| tbf.limit.is_some()) => None,
             _ => self.aqm.as_ref(),
         }
     }
@@ -391,7 +391,8 @@ impl Param for Link {
         Fields::of(node, &known, &[])?;
         let mut settings = LinkSettings::read(&node.entries(|key| shared.contains(&key)))?;
         let limits = [settings.queue.is_some(), settings.queue_bytes.is_some(), settings.aqm.is_some()];
-        if !limits.contains(&true) && !settings.is_limited_by_tbf() {
+        let has_tbf_limit = Direction::BOTH.iter().any(|direction| settings.tbf_limit(*direction).is_some());
+        if !limits.contains(&true) && !has_tbf_limit {
             settings.queue = Some(QUEUE);
         }
         Ok(Link { settings, kind: link::Spec::read(&own)? })

@@ -1,15 +1,18 @@
-"""Engines with plug-ins in Rust: another library as the module ``airwnd._native``."""
+"""Engines with plug-ins in Rust: another library as the module ``airwnd._native``.
 
-import hashlib
+The package imports this module first: it imports only what the interpreter has loaded already.
+"""
+
 import os
 import sys
-from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ExtensionFileLoader, ModuleSpec
-from importlib.metadata import version
-from importlib.util import spec_from_loader
-from pathlib import Path
-from types import ModuleType
+from importlib.machinery import ExtensionFileLoader
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from pathlib import Path
+    from types import ModuleType
 
 VARIABLE = "AIRWND_ENGINE"
 """Environment variable with the file of the library; processes of sweeps and clusters inherit it."""
@@ -19,7 +22,11 @@ _MODULE = "airwnd._native"
 class _Loader(ExtensionFileLoader):
     """Loads the library, whose file is part of the engine's identity: results of engines are never mixed."""
 
-    def exec_module(self, module: ModuleType) -> None:
+    def exec_module(self, module: "ModuleType") -> None:
+        import hashlib
+        from importlib.metadata import version
+        from pathlib import Path
+
         super().exec_module(module)
         expected = version("airwnd")
         if expected != module.VERSION:
@@ -30,22 +37,26 @@ class _Loader(ExtensionFileLoader):
         vars(module)["ENGINE"] += f"+{digest[:16]}"
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
+    """Finds the module in a file."""
+
     def __init__(self, file: str) -> None:
         self._file = file
 
     def find_spec(
         self,
         fullname: str,
-        path: Sequence[str] | None,  # noqa: ARG002 (importlib's signature)
-        target: ModuleType | None = None,  # noqa: ARG002
-    ) -> ModuleSpec | None:
+        path: "Sequence[str] | None",  # noqa: ARG002 (importlib's signature)
+        target: "ModuleType | None" = None,  # noqa: ARG002 (importlib's signature)
+    ) -> "ModuleSpec | None":
         if fullname != _MODULE:
             return None
+
+        from importlib.util import spec_from_loader
+        from pathlib import Path
+
         if not Path(self._file).is_file():
-            raise ImportError(
-                f"{self._file}: there is no such file; {VARIABLE} names the library of an engine"
-            )
+            raise ImportError(f"{self._file}: no such file; {VARIABLE} names the library of an engine")
         return spec_from_loader(_MODULE, _Loader(_MODULE, self._file))
 
 
@@ -59,7 +70,7 @@ def select() -> None:
         sys.meta_path.insert(0, _Finder(file))
 
 
-def restart(file: Path) -> None:
+def restart(file: "Path") -> None:
     """Run this command again with an engine, unless it runs with it already.
 
     Parameters

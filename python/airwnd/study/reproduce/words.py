@@ -7,6 +7,7 @@ from airwnd.scenario.scenario import as_toml
 from airwnd.study.reproduce.claims import Check, CheckResult, ClaimResult, Finding
 from airwnd.study.reproduce.expression import Place
 from airwnd.study.reproduce.runner import Effort
+from airwnd.study.reproduce.statistics import Interval
 from airwnd.study.reproduce.verdict import Verdict
 
 
@@ -46,15 +47,19 @@ def place_text(place: Place) -> str:
     return ", ".join(f"{axis} = {level}" for axis, level in place.items()) or "overall"
 
 
-def finding_text(check: Check, finding: Finding) -> str:
+def interval_text(found: Interval, digits: int) -> str:
     """Format a mean with its interval, as ``12.3 [10.1, 14.5]``."""
-    found = finding.found
-    if math.isnan(found.mean):
-        return "undefined"
-    mean = f"{found.mean:z.{check.digits}f}"
+    mean = f"{found.mean:z.{digits}f}"
     if math.isinf(found.half_width):
         return mean
-    return f"{mean} [{found.low:z.{check.digits}f}, {found.high:z.{check.digits}f}]"
+    return f"{mean} [{found.low:z.{digits}f}, {found.high:z.{digits}f}]"
+
+
+def finding_text(check: Check, finding: Finding) -> str:
+    """Format the mean of a finding with its interval."""
+    if math.isnan(finding.found.mean):
+        return "undefined"
+    return interval_text(finding.found, check.digits)
 
 
 def spread_of_findings(result: CheckResult) -> str:
