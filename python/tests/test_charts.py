@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from airwnd import InputError
-from airwnd.plots import style
+from airwnd.plots import axis, style
 from airwnd.study.reproduce import figures, interactive, tables
-from airwnd.study.reproduce.chart import Chart, Line, bar_place, chart, optimal, without_twins
+from airwnd.study.reproduce.chart import Chart, Line, bar_place, chart, optimal, scale_of, without_twins
 from airwnd.study.reproduce.design import Experiment
 from airwnd.study.reproduce.labels import Box, place
 from airwnd.study.reproduce.readings import Readings
@@ -172,6 +172,20 @@ def test_bars_are_at_word_levels(results: Results) -> None:
     (line,) = found["lines"]
     assert found["categories"] == ["DRWA", "ARWA"]
     assert (line["x"], line["y"], line["paper_y"]) == ([0, 1], [2, 4], [5])
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [([0.0, 2.0], "log"), ([0.0, -1.0], "linear"), ([None, -1.0], "linear"), ([None], "log")],
+)
+def test_a_logarithmic_scale_needs_a_value_above_zero(values: list[float | None], scale: str) -> None:
+    assert scale_of("log", values, [None]) == scale
+    numbers = [float("nan") if value is None else value for value in values]
+    axes = style.new_figure((3, 3)).subplots()
+    axes.plot(range(len(numbers)), numbers)
+    axis.scale(axes, "y", numbers, "log")
+    above = any(value is not None and value > 0 for value in values)
+    assert axes.get_yscale() == ("log" if above else "linear")
 
 
 @pytest.mark.parametrize("lines", range(1, 8))

@@ -145,7 +145,8 @@ def test_the_release_works_in_an_empty_environment_and_folder(
     call("make", "dist", f"DIST={dist}", cwd=ROOT)
     version = airwnd.__version__
     source, wheel = dist / f"airwnd-{version}.tar.gz", dist / f"airwnd-{version}-{TAGS}.whl"
-    assert sorted(dist.iterdir()) == sorted([source, wheel])
+    debug = dist / f"{wheel.stem}._native.abi3.so.debug.gz"
+    assert sorted(dist.iterdir()) == sorted([source, wheel, debug])
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
     call(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=tmp_path)

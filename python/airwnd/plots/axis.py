@@ -104,18 +104,19 @@ def scale(axes: "Axes", which: str, values: "ArrayLike", wanted: str = "auto") -
     values
         Values drawn along the axis.
     wanted
-        ``"linear"``, ``"log"``, or ``"auto"``: logarithmic if the values spread unevenly over a decade.
+        ``"linear"``, ``"log"``, or ``"auto"``: logarithmic if the values spread unevenly over a decade. An
+        axis without a value above 0 is linear.
     """
     from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
     distinct = np.unique(np.asarray(values, float))
-    logarithmic = wanted == "log" or (wanted == "auto" and _grows(distinct))
+    positive = distinct[distinct > 0]
+    logarithmic = positive.size > 0 and (wanted == "log" or (wanted == "auto" and _grows(distinct)))
     axis = axes.xaxis if which == "x" else axes.yaxis
     formatter = axis.get_major_formatter()
     if logarithmic:
         (axes.set_xscale if which == "x" else axes.set_yscale)("log")
-        positive = distinct[distinct > 0]
-        decades = np.log10(positive[-1] / positive[0]) if positive.size else 0.0
+        decades = np.log10(positive[-1] / positive[0])
         steps = (1.0, 2.0, 5.0) if decades <= _DECADES_WITH_STEPS else (1.0,)
         if which == "x" and wanted == "auto" and distinct.size <= _MAX_TICKS:
             axis.set_major_locator(FixedLocator(distinct.tolist()))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 from airwnd.study.reproduce.axis import Level
 from airwnd.study.reproduce.plot import Against, Over, Plot, Samples
@@ -11,6 +11,10 @@ from airwnd.study.reproduce.space import Setting
 from airwnd.study.reproduce.statistics import MIN_SEEDS, Interval
 
 Numbers = list[float | None]
+
+#: Keys of the values of a line in each direction.
+_X: tuple[Literal["x", "x_low", "x_high", "paper_x"], ...] = ("x", "x_low", "x_high", "paper_x")
+_Y: tuple[Literal["y", "low", "high", "paper_y"], ...] = ("y", "low", "high", "paper_y")
 
 
 class Line(TypedDict):
@@ -75,8 +79,8 @@ def chart(results: Results, plot: Plot) -> Chart:
         kind=plot.kind,
         x_label=plot.x_label,
         y_label=plot.y_label,
-        x_scale=plot.x_scale,
-        y_scale=plot.scale,
+        x_scale=scale_of(plot.x_scale, *(line[key] for line in lines for key in _X)),
+        y_scale=scale_of(plot.scale, *(line[key] for line in lines for key in _Y)),
         x_limits=list(plot.x_limits) if plot.x_limits else None,
         y_limits=list(plot.limits) if plot.limits else None,
         x_ticks=ticks,
@@ -85,6 +89,12 @@ def chart(results: Results, plot: Plot) -> Chart:
         optimal=optimal(lines) if plot.kind == "frontier" else [],
         ours=_ours(results, plot),
     )
+
+
+def scale_of(wanted: str, *columns: Numbers) -> str:
+    """Return the wanted scale, or a linear one if no value is above 0: a logarithmic one would be empty."""
+    values = [value for column in columns for value in column if value is not None]
+    return "linear" if values and max(values) <= 0 else wanted
 
 
 def _ours(results: Results, plot: Plot) -> str:
