@@ -111,6 +111,8 @@ def test_a_controller_outside_the_engine_steers() -> None:
         (lambda s: s.flows[0].set_rate(1), "flow tcp-0: its source has no rate; set traffic to cbr"),
         (lambda s: s.ues[0].set_weight(0), "weight must be a number from 1e-6 to 1e6, not 0"),
         (lambda s: s.ues[0].set_weight(2), "UEs have no weights: set mac.scheduler to pf"),
+        (lambda s: s.ues[0].set_shaper(0, None), "down_bps must be a number of bits per second, at least 1"),
+        (lambda s: s.ues[0].set_shaper(None, 1e6), "UE 0 has no shapers that take rates"),
     ],
 )
 def test_a_wrong_call_has_one_line(call: object, message: str) -> None:

@@ -15,7 +15,7 @@ use crate::rules::Rules;
 use crate::shape::{self, Discipline};
 use crate::spec;
 use crate::table;
-use airwnd_shape::Way;
+use airwnd_shape::capacity::Way;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;

@@ -11,8 +11,8 @@ use crate::records::AllocationRow;
 use crate::series::Sample;
 use crate::simulation::SocketRow;
 use crate::{
-    Core, DedicatedBearer, Flow, LinkSettings, PacketFilter, Reroute, Scenario, Site, UeGroup, arrivals,
-    placement, size, traffic,
+    Core, DedicatedBearer, Flow, LinkSettings, PacketFilter, Reroute, Scenario, Shaper, Site, UeGroup,
+    arrivals, placement, size, traffic,
 };
 use airwnd_catalog::{FamilyInfo, Node, Param, ParamSet, SectionInfo};
 use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, SecondaryCarrier, handover, mac, mobility, replay, rrc};
@@ -21,6 +21,7 @@ use airwnd_links::{aqm, loss};
 use airwnd_phy::{self as phy, access, amc};
 use airwnd_rlc as rlc;
 use airwnd_rwnd as rwnd;
+use airwnd_shape as shape;
 use airwnd_tcp::{OtherQuirks, Overrides, Settings, Stack, cc};
 use serde_json::json;
 
@@ -42,6 +43,7 @@ pub fn catalogue() -> Vec<FamilyInfo> {
         phy::antenna::Spec::catalogue(),
         link::Spec::catalogue(),
         loss::Spec::catalogue(),
+        shape::Spec::catalogue(),
         traffic::Spec::catalogue(),
         arrivals::Spec::catalogue(),
         size::Spec::catalogue(),
@@ -95,6 +97,7 @@ pub fn sections() -> Vec<SectionInfo> {
         SectionInfo::of::<Tbf>("[link.tbf_up]"),
         SectionInfo::of::<Site>("[[site]]"),
         SectionInfo::of::<UeGroup>("[[ue]]"),
+        SectionInfo::of::<Shaper>("[ue.shaper]"),
         SectionInfo::of::<replay::Params>("[ue.replay]"),
         SectionInfo::of::<mac::configured_grant::Params>("[ue.configured_grant]"),
         SectionInfo::of::<DedicatedBearer>("[[ue.bearer]]"),
@@ -154,6 +157,16 @@ pub fn controls_of_marks() -> Vec<String> {
         spec.is_ok_and(|spec| spec.needed_ecn().is_some())
     };
     cc::Spec::kinds().into_iter().filter(needs_marks).collect()
+}
+
+/// Kinds of traffic over UDP; sources from outside declare their transport.
+pub fn udp_traffic() -> Vec<String> {
+    let is_udp = |kind: &String| {
+        let spec = Node::from_json(&json!(kind).to_string(), "catalogue");
+        let spec = spec.and_then(|node| traffic::Spec::read(&node));
+        spec.is_ok_and(|spec| !spec.is_outside() && spec.transport() == traffic::Transport::Udp)
+    };
+    traffic::Spec::kinds().into_iter().filter(is_udp).collect()
 }
 
 /// A table of results.

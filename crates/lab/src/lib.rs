@@ -62,7 +62,9 @@ pub mod traffic;
 
 pub use airwnd_cell::RadioMap;
 pub use bearers::DedicatedBearer;
-pub use catalogue::{StackInfo, TableInfo, catalogue, controls_of_marks, schema, sections, stacks, tables};
+pub use catalogue::{
+    StackInfo, TableInfo, catalogue, controls_of_marks, schema, sections, stacks, tables, udp_traffic,
+};
 pub use compat::{Compat, QuirkInfo};
 pub use files::ReadPipe;
 pub use limits::{LIMIT_TOPICS, Limit, limits};
@@ -78,7 +80,7 @@ pub use preset::Preset;
 pub use preset_values::{PresetInfo, PresetValue, presets};
 pub use quirks::{CompatInfo, compats};
 pub use records::Records;
-pub use scenario::{Core, Flow, Scenario, Site, UeGroup};
+pub use scenario::{Core, Flow, Scenario, Shaper, Site, UeGroup};
 pub use simulation::{
     CellView, Exit, Fate, FlowView, Frame, Live, RealUe, Session, Socket, UeView, run, run_tapped,
 };

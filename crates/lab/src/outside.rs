@@ -25,6 +25,8 @@ macro_rules! queues {
                 found.push((format!("{key}.queue"), bearer.queue.$as_option()));
                 found.push((format!("{key}.uplink_queue"), bearer.uplink_queue.$as_option()));
             }
+            let shaper = group.shaper.$as_option().map(|shaper| & $($mutable)? shaper.aqm);
+            found.push((format!("ue[{index}].shaper.aqm"), shaper));
         }
         found.into_iter().filter_map(|(key, queue)| Some((key, queue?))).collect::<Vec<_>>()
     }};
@@ -68,7 +70,7 @@ impl Scenario {
     /// Whether cells, which several threads can advance, have plug-ins.
     pub(crate) fn has_plugins_in_cells(&self) -> bool {
         let queues = queues!(self, iter, as_ref);
-        let mut in_cells = queues.iter().filter(|(key, _)| key.starts_with("rlc") || key.starts_with("ue"));
+        let mut in_cells = queues.iter().filter(|(key, _)| key.starts_with("rlc") || key.contains(".bearer"));
         self.mac.scheduler.is_outside()
             || self.handover.algorithm.is_outside()
             || in_cells.any(|(_, queue)| queue.is_outside())

@@ -18,6 +18,7 @@ use airwnd_links::{aqm, link, loss};
 use airwnd_rlc::am::Conduct;
 use airwnd_rlc::{Protocol, am, um};
 use airwnd_rwnd as rwnd;
+use airwnd_shape as shape;
 use airwnd_tcp::{Config, Overrides, Settings, cc};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
 use std::borrow::Cow;
@@ -39,6 +40,8 @@ pub(crate) const SERVER: &str = "server";
 pub(crate) const S1U: &str = "s1u";
 /// Name of the links from cells to other cells in results.
 pub(crate) const X2: &str = "x2";
+/// Name of the shapers of UEs in results.
+pub(crate) const SHAPER: &str = "shaper";
 /// Longest SRS period in TTIs, which limits the number of UEs of a cell (TS 36.213 Table 8.2-1).
 const MAX_SOUNDING_OFFSETS: u16 = 320;
 /// Minimum distance on the map between a UE and a mast, or between masts: path-loss models diverge at the antenna.
@@ -212,6 +215,26 @@ pub struct UeGroup {
     /// scenario.
     #[param(basic, default = None, unit = "text", source = "the scenario")]
     pub via: Option<Vec<String>>,
+    /// Shapers at each UE, one in each direction; `none`: no shapers.
+    #[param(default = None, unit = "1", source = "a choice: no shapers")]
+    pub shaper: Option<Shaper>,
+}
+
+/// Shapers of a UE, as of a router behind a modem: what arrives passes one behind the last link or the air, what is sent
+/// passes one before it.
+///
+/// A packet leaves its shaper at once when it may, and the next one when the bits of this one have passed at the rate, as
+/// from CAKE. Rates are set every 50 ms.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Linux sch_cake.c, cake_advance_shaper")]
+pub struct Shaper {
+    /// How the rates are determined.
+    #[param(basic, default = shape::Spec::Capacity(Default::default()))]
+    #[param(unit = "1", source = "airwnd guard shape")]
+    pub rates: shape::Spec,
+    /// Queue discipline of each direction.
+    #[param(basic, default = aqm::Spec::FqCobalt(Default::default()), unit = "1", source = "Linux sch_cake.c")]
+    pub aqm: aqm::Spec,
 }
 
 /// Flows of each UE of a group.
@@ -587,6 +610,22 @@ impl Scenario {
             let message = "a recorded channel is that of a cell, and there are no cells; add [[site]]";
             return Err(Fault::new("replay", message));
         }
+        if let Some(Shaper { rates: shape::Spec::Autorate(_), .. }) = &group.shaper {
+            let is_pinging = |flow: &Flow| {
+                matches!(flow.traffic, traffic::Spec::Ping(_))
+                    && flow.direction == Direction::Up
+                    && flow.ue.as_ref().is_none_or(|name| *name == group.name)
+            };
+            if !self.flow.iter().any(is_pinging) {
+                let message = "autorate needs pings of these UEs: add a [[flow]] with traffic = \"ping\" and \
+                               direction = \"up\"";
+                return Err(Fault::new("shaper.rates", message));
+            }
+        }
+        if group.configured_grant.is_some() && self.site.is_empty() {
+            let message = "a configured grant is that of a cell, and there are no cells; add [[site]]";
+            return Err(Fault::new("configured_grant", message));
+        }
         self.check_placement(index, group)?;
         self.check_via(group).map_err(|message| Fault::new("via", message))
     }
@@ -624,6 +663,9 @@ impl Scenario {
         }
         if [SERVER, S1U, X2].contains(&name.as_str()) {
             return fail(format!("`{name}` is a link of [core]; choose another name"));
+        }
+        if name == SHAPER {
+            return fail(format!("`{name}` is the link of ue.shaper; choose another name"));
         }
         if self.link[..index].iter().any(|other| other.settings.name == *name) {
             return fail(format!("another link is named `{name}`; names must be unique"));

@@ -1,11 +1,11 @@
 //! Construction of the network from a scenario.
 
 use crate::links::Sharing;
-use crate::scenario::{S1U, SERVER, Scenario, X2};
+use crate::scenario::{S1U, SERVER, SHAPER, Scenario, Shaper, X2};
 use airwnd_cell::Ran;
 use airwnd_kernel::{Direction, Key, Stream};
 use airwnd_links::aqm::{Identity, QueueContext};
-use airwnd_links::link::{self, Carrier, Managed, Queue, Server, wifi::Medium, wire::Wire};
+use airwnd_links::link::{self, Carrier, Managed, Paced, Queue, Server, wifi::Medium, wire::Wire};
 use airwnd_links::{aqm, loss};
 use airwnd_network::{Access, Duplex, Hop, LinkId, MediumId, OneWay, Topology};
 use airwnd_units::{BitRate, Bytes, Span, Time};
@@ -21,6 +21,7 @@ pub(crate) fn topology(scenario: &Scenario, seed: u64, ran: Option<Ran>) -> Topo
         losses: Stream::new(seed, "link loss"),
         impairments: Stream::new(seed, "link impairments"),
         queues: Stream::new(seed, "link queue"),
+        shapers: Stream::new(seed, "shaper"),
         start: Time::ZERO + scenario.warmup,
         backoffs: Stream::new(seed, "backoff"),
     };
@@ -35,7 +36,9 @@ pub(crate) fn topology(scenario: &Scenario, seed: u64, ran: Option<Ran>) -> Topo
         for _ in 0..group.count {
             let ue = topology.devices();
             let via = scenario.route(group).into_iter().filter_map(|place| of_links[place][ue]);
-            topology.add_device(&via.collect::<Vec<_>>());
+            let via: Vec<_> = via.collect();
+            let shaper = group.shaper.as_ref().map(|shaper| topology.add_link(builder.shaper(shaper, ue)));
+            topology.add_device(&via, shaper);
         }
     }
     topology
@@ -46,6 +49,7 @@ struct Builder<'a> {
     losses: Stream,
     impairments: Stream,
     queues: Stream,
+    shapers: Stream,
     /// End of the warm-up.
     start: Time,
     backoffs: Stream,
@@ -79,6 +83,18 @@ impl Builder<'_> {
         let down = one_way(&core.server_loss, Direction::Down);
         let up = one_way(&core.server_loss_up, Direction::Up);
         Duplex { name: SERVER.into(), owner: None, down, up }
+    }
+
+    /// Creates the shapers of a UE, which do not limit until rates are set.
+    fn shaper(&self, shaper: &Shaper, ue: usize) -> Duplex {
+        let one_way = |direction| {
+            let link = link::Link::new(Server::Paced(Paced::new(None)), Span::ZERO, Queue::default());
+            let stream = self.shapers.child(ue as u64).child(direction as u64);
+            let identity = Identity { ue: Some(ue as u32), direction, ..Identity::default() };
+            behind(Some(&shaper.aqm), 0, link, stream, identity)
+        };
+        let (down, up) = (one_way(Direction::Down), one_way(Direction::Up));
+        Duplex { name: SHAPER.into(), owner: Some(ue.to_string()), down, up }
     }
 
     /// Creates the instances of a link. Returns the hop of each UE; `None` for UEs that are not routed over the link.

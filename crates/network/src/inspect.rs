@@ -79,6 +79,11 @@ impl<C, O> Network<C, O> {
         &self.observer
     }
 
+    /// Returns the observer mutably.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
     /// Iterates over the links on a device's route, in the order in which packets traverse them.
     pub fn links_of(
         &self,

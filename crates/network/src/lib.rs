@@ -16,7 +16,7 @@
 //! let wire = || Server::Wire(Wire::new(BitRate(10_000_000), Bytes::ZERO));
 //! let one_way = || OneWay::Plain(Link::new(wire(), Span::from_millis(5), Queue::default()));
 //! let mut topology = Topology::new(Duplex { name: "wire".into(), owner: None, down: one_way(), up: one_way() });
-//! topology.add_device(&[]);
+//! topology.add_device(&[], None);
 //! let mut network = Network::new(topology, ());
 //!
 //! let packet = Packet {

@@ -8,12 +8,12 @@ use crate::event::NetworkEvent;
 use crate::ledger::Ledger;
 use crate::observer::{Crossing, Observer};
 use crate::packet::{InFlight, Outcome, Packet};
-use crate::topology::{MediumId, Routes, Topology};
+use crate::topology::{LinkId, MediumId, Routes, Topology};
 use crate::wires::Wires;
 use airwnd_cell::{Forward, Notice};
 use airwnd_kernel::{Codepoint, Direction, EventQueue, Key, Slab};
 use airwnd_links::link::wifi::Passed;
-use airwnd_units::Time;
+use airwnd_units::{BitRate, Time};
 use std::collections::VecDeque;
 
 /// Links, media, routes and cells with the packets inside them.
@@ -117,6 +117,14 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
     pub(crate) fn forward_after_outcomes(&mut self, key: Key) {
         debug_assert_eq!(self.unfinished, Unfinished::Nothing, "a link's event has one step");
         self.unfinished = Unfinished::Copied(key);
+    }
+
+    /// Sets the rate of a direction of a link with a [`Paced`](airwnd_links::link::Paced) service; `None`: no limit.
+    ///
+    /// # Panics
+    /// If the link has another service.
+    pub fn set_rate(&mut self, link: LinkId, direction: Direction, rate: Option<BitRate>) {
+        self.wires.links[link.0 as usize].one_way_mut(direction).link_mut().set_rate(rate);
     }
 
     /// Limits the number of packets inside; each packet above the limit causes an [`Outcome::Crowded`].

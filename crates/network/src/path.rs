@@ -1,8 +1,8 @@
 //! The path of a packet, down to a UE and back up.
 //!
 //! A route is a list of hops, and [`take_hop`](Network::take_hop) takes one after the other: server link, access links
-//! or a Wi-Fi channel, S1-U, the bearer's queue at the eNB and the air; uplink the same hops in reverse, from the
-//! bearer's queue at the UE. Links are in `wires.rs`, TTIs in the crate `airwnd-cell`, and the dispatch of events in
+//! or a Wi-Fi channel, S1-U, the bearer's queue at the eNB and the air, a link of the device itself (its shaper); uplink
+//! the same hops in reverse, with the bearer's queue at the UE. Links are in `wires.rs`, TTIs in the crate `airwnd-cell`, and the dispatch of events in
 //! `network.rs`.
 
 use crate::ledger::Cause;
@@ -205,18 +205,13 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
 
     /// Forwards a packet that has crossed the air.
     pub(crate) fn off_air(&mut self, now: Time, direction: Direction, key: Key) {
-        match direction {
-            Direction::Down => self.deliver(now, key),
-            Direction::Up => {
-                if self.observer.is_watching() {
-                    let packet = &self.packets.get(key).packet;
-                    let air = self.air.as_ref().expect("the packet crossed the air");
-                    let node = Node::Enb(air.serving_cell(packet.device));
-                    self.observer.on_crossing(now, node, Crossing::Out, packet);
-                }
-                self.forward(now, key);
-            }
+        if direction == Direction::Up && self.observer.is_watching() {
+            let packet = &self.packets.get(key).packet;
+            let air = self.air.as_ref().expect("the packet crossed the air");
+            let node = Node::Enb(air.serving_cell(packet.device));
+            self.observer.on_crossing(now, node, Crossing::Out, packet);
         }
+        self.forward(now, key);
     }
 
     /// Delivers a packet to its destination.

@@ -121,7 +121,7 @@ pub enum Hop {
     },
     /// The S1-U link of the cell that serves the device.
     S1u,
-    /// The air: the packet enters the queue of the device's bearer. The last hop of a downlink route.
+    /// The air: the packet enters the queue of the device's bearer.
     Air,
     /// The end of the route.
     End,
@@ -195,12 +195,13 @@ impl Topology {
     }
 
     /// Adds a device behind these links and media, listed from the gateway on; S1-U and the air are appended if the
-    /// network has cells. Returns the device's number.
-    pub fn add_device(&mut self, via: &[Hop]) -> u32 {
+    /// network has cells, then the link `own` of the device itself, if it has one. Returns the device's number.
+    pub fn add_device(&mut self, via: &[Hop], own: Option<LinkId>) -> u32 {
         let server = Hop::Link(Topology::SERVER_LINK);
-        let s1u = self.access.is_some().then_some(Hop::S1u);
-        let links: Vec<Hop> = [server].into_iter().chain(via.iter().copied()).chain(s1u).collect();
-        self.routes.add(&links, self.access.is_some())
+        let radio = self.access.is_some().then_some([Hop::S1u, Hop::Air]);
+        let hops = [server].into_iter().chain(via.iter().copied());
+        let hops = hops.chain(radio.into_iter().flatten()).chain(own.map(Hop::Link));
+        self.routes.add(&hops.collect::<Vec<_>>())
     }
 
     /// Returns the legs of all devices.
@@ -220,13 +221,11 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    fn add(&mut self, links: &[Hop], over_the_air: bool) -> u32 {
-        let air = over_the_air.then_some(Hop::Air);
+    fn add(&mut self, hops: &[Hop]) -> u32 {
         let down = self.hops.len() as u32;
-        self.hops.extend(links.iter().copied().chain(air.or(Some(Hop::End))));
+        self.hops.extend(hops.iter().copied().chain([Hop::End]));
         let up = self.hops.len() as u32;
-        self.hops.extend(air.into_iter().chain(links.iter().rev().copied()));
-        self.hops.push(Hop::End);
+        self.hops.extend(hops.iter().rev().copied().chain([Hop::End]));
         self.first.push([down, up]);
         self.first.len() as u32 - 1
     }

@@ -412,6 +412,12 @@ fn controls_of_marks() -> Vec<String> {
     airwnd_lab::controls_of_marks()
 }
 
+/// Returns the kinds of traffic over UDP.
+#[pyfunction]
+fn udp_traffic() -> Vec<String> {
+    airwnd_lab::udp_traffic()
+}
+
 /// Returns the tables of a run with their columns, as JSON.
 #[pyfunction]
 fn tables() -> String {
@@ -583,6 +589,7 @@ pub fn fill(module: &Bound<'_, PyModule>, register: fn(&mut Plugins)) -> PyResul
         wrap_pyfunction!(catalogue, module)?,
         wrap_pyfunction!(compats, module)?,
         wrap_pyfunction!(controls_of_marks, module)?,
+        wrap_pyfunction!(udp_traffic, module)?,
         wrap_pyfunction!(limits, module)?,
         wrap_pyfunction!(parse_bytes, module)?,
         wrap_pyfunction!(parse_rate, module)?,

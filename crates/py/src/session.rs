@@ -393,6 +393,15 @@ impl Ue {
         self.session.get().steer(py, |session| session.set_weight(self.number, weight))
     }
 
+    /// Set the rates of the shapers, for UEs with ``shaper.rates = "fixed"``; ``None``: no limit.
+    fn set_shaper(&self, py: Python<'_>, down_bps: Option<f64>, up_bps: Option<f64>) -> PyResult<()> {
+        let rate = |name, rate: Option<f64>| {
+            rate.map(|rate| quantity(py, name, rate, 1.0, "bits per second").map(BitRate)).transpose()
+        };
+        let rates = [rate("down_bps", down_bps)?, rate("up_bps", up_bps)?];
+        self.session.get().steer(py, |session| session.set_shaper(self.number, rates))
+    }
+
     fn __repr__(&self) -> String {
         format!("<UE {}>", self.number)
     }

@@ -15,22 +15,25 @@ const QUEUED: u64 = 4;
 const AIM: Span = Span::from_millis(5);
 /// Bytes of a packet of full size.
 const PACKET: Bytes = Bytes(1500);
-/// Queue beyond the aim that begins the control.
-const BEGIN: Span = Span::from_millis(10);
-/// Ticks with it.
+/// Queue beyond the aim that shows a busy bottleneck: a shorter one may be the wait for grants in a cell, during which the
+/// bytes that pass are those of the shaper and no capacity.
+const EVIDENT: Span = Span::from_millis(10);
+/// Ticks with it that begin the control.
 const BEGIN_TICKS: u32 = 3;
+/// Ticks without it that offset one with it: transfers in both directions fill and empty the queues in turns.
+const OFFSETTING: u32 = 3;
 /// Time in which a queue beyond the aim is drained: several RTTs, as that is the delay of the senders' reaction.
 const DRAIN: Span = Span::from_millis(300);
 /// Largest reduction below the capacity, in thousandths.
 const LARGEST_CUT: u64 = 400;
-/// Share of the rate, in percent, that the traffic must have to be limited by it.
-const LOADED: u64 = 80;
-/// Growth per tick without a queue, in thousandths: at first, more for each tick in succession, and at most. The most is
-/// a factor of 1.34 in [`RATE_TICKS`], so the rate stays below [`HEADROOM`] of what has passed.
+/// Share of the rate, in percent, that the traffic must have in some tick to be limited by it: over a link that stalls, the
+/// mean is smaller.
+const LOADED: u64 = 65;
+/// Growth per tick without a queue, in thousandths: at first, more for each tick in succession, and at most.
 const GROWTH: u64 = 10;
 const ACCELERATION: u64 = 5;
 const LARGEST_GROWTH: u64 = 50;
-/// Largest rate by growth, as a percentage of what has passed.
+/// Largest rate by growth, as a percentage of what has passed in a tick.
 const HEADROOM: u64 = 130;
 /// Ticks without knowledge of the queue after which the rate grows at once by the most.
 const BLIND_TICKS: u32 = 20;
@@ -89,9 +92,10 @@ pub enum Phase {
 /// S = C \left(1 - \min\left(\frac{q - \mathrm{aim}}{300\,\mathrm{ms}}, 0.4\right)\right) \;\text{if}\; q > \mathrm{aim}
 /// ```
 ///
-/// so that what enters the bottleneck drains the excess with this time constant. The aim is 5 ms and two packets. Below
-/// half of it the rate grows by 1 to 5 % per tick if the traffic uses at least 80 % of it, to at most 1.3 times what
-/// passes. Between, and without traffic, it stays. Where no segment shows the delay for a second, the traffic is limited
+/// so that what enters the bottleneck drains the excess with this time constant. The aim is 5 ms and two packets. A queue
+/// of up to 10 ms more does not show the capacity, since delays vary as much in a cell: the rate is reduced by a sixth of
+/// that per tick. Below half of the aim the rate grows by 1 to 5 % per tick if the traffic uses at least 65 % of it, to at
+/// most 1.3 times what passes. Between, and without traffic, it stays. Where no segment shows the delay for a second, the traffic is limited
 /// for nothing that is known: the rate grows by 5 % per tick.
 ///
 /// A queue that has not been empty for 8 s is drained for 300 ms, since its own delay would become the minimum from which
@@ -106,7 +110,7 @@ pub struct Law {
     /// Bits per second; `None`: no limit.
     rate: Option<u64>,
     phase: Phase,
-    /// Ticks in succession: with a queue that begins the control, of growth, without knowledge of the queue, since the queue
+    /// Count of [`BEGIN_TICKS`], and ticks in succession: of growth, without knowledge of the queue, since the queue
     /// was empty, and until the end of a dip.
     beginning: u32,
     growing: u32,
@@ -148,7 +152,11 @@ impl Law {
         if self.recent.len() == RATE_TICKS {
             self.recent.pop_front();
         }
-        self.recent.push_back(*passed);
+        let mut passed = *passed;
+        if !self.is_evident(passed.queue) {
+            passed.queued = Queued::default();
+        }
+        self.recent.push_back(passed);
         match (self.rate, passed.queue) {
             (None, queue) => self.begin(queue),
             (Some(rate), None) => self.go_blind(rate),
@@ -158,12 +166,12 @@ impl Law {
     }
 
     fn begin(&mut self, queue: Option<Span>) {
-        let load = self.load().0;
-        let is_long = queue.is_some_and(|queue| queue > aim(load) + BEGIN);
-        self.beginning = if is_long { self.beginning + 1 } else { 0 };
-        if let (Some(queue), Some(capacity)) =
-            (queue.filter(|_| self.beginning >= BEGIN_TICKS), self.capacity())
-        {
+        self.beginning = match self.is_evident(queue) {
+            true => self.beginning + OFFSETTING,
+            false => self.beginning.saturating_sub(1),
+        };
+        let begins = self.beginning >= OFFSETTING * BEGIN_TICKS;
+        if let (Some(queue), Some(capacity)) = (queue.filter(|_| begins), self.capacity()) {
             self.filled = 0;
             self.drain(capacity.0, queue);
         }
@@ -211,8 +219,20 @@ impl Law {
         }
     }
 
+    /// Returns whether a queue shows that the bottleneck is busy.
+    fn is_evident(&self, queue: Option<Span>) -> bool {
+        let rate = self.rate.unwrap_or(self.load().0);
+        queue.is_some_and(|queue| queue > aim(rate) + EVIDENT)
+    }
+
+    /// Returns the largest rate of a recent tick.
+    fn peak(&self) -> u64 {
+        let rates = self.recent.iter().map(|passed| BitRate::of(passed.bytes, passed.time).0);
+        rates.max().unwrap_or(0)
+    }
+
     fn is_loaded(&self, rate: u64) -> bool {
-        self.load().0 >= rate / 100 * LOADED
+        self.peak() >= rate / 100 * LOADED
     }
 
     fn drain(&mut self, capacity: u64, queue: Span) {
@@ -220,7 +240,7 @@ impl Law {
         self.set(capacity - capacity / 1000 * cut(capacity, queue));
     }
 
-    /// Reduces the rate where segments are too few to measure the capacity, over the time of a measurement.
+    /// Reduces the rate where the capacity is not known, over the time of a measurement.
     fn reduce(&mut self, rate: u64, queue: Span) {
         self.phase = Phase::Draining;
         self.set(rate - rate / 1000 * cut(rate, queue) / RATE_TICKS as u64);
@@ -228,7 +248,7 @@ impl Law {
 
     /// Lets the rate grow by thousandths, as far as the traffic has used it.
     fn grow(&mut self, rate: u64, thousandths: u64) {
-        let max = self.load().0 / 100 * HEADROOM;
+        let max = self.peak() / 100 * HEADROOM;
         self.set((rate + rate / 1000 * thousandths).min(max.max(rate)));
     }
 

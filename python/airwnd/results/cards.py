@@ -9,9 +9,8 @@ from airwnd.results.controls import control_text, named
 from airwnd.results.headline import figures, headline
 from airwnd.text.terminal import number
 from airwnd.vocabulary.columns import tables
+from airwnd.vocabulary.transport import is_udp
 
-# Kinds of traffic without a congestion window.
-_DATAGRAMS = ("cbr", "video")
 _MAX_ROWS = 10
 _GROUP_KEYS = ("group", "flows", "cc", "rwnd", "goodput_kbps", "delay_ms_mean", "delay_ms_p95", "fct_s_mean")
 # Decimals of numbers that are no column of a run's tables.
@@ -90,7 +89,7 @@ def scenario_card(scenario: Mapping[str, Any]) -> str:
 
 
 def _controller(flow: Mapping[str, Any], key: str) -> str | None:
-    return None if flow["traffic"]["kind"] in _DATAGRAMS else control_text(flow[key])
+    return None if is_udp(flow["traffic"]) else control_text(flow[key])
 
 
 def run_card(scenario: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from airwnd.scenario.scenario import Scenario
 from airwnd.scenario.session import Session
 from airwnd.support.arguments import CALLABLE, NONE, SEVERAL, Kind, checked, instances
 from airwnd.support.errors import InputError
+from airwnd.vocabulary.transport import is_udp
 
 try:
     import gymnasium
@@ -40,9 +41,6 @@ _WALKING = {
     "ue": [{"count": 2, "placement": {"kind": "disc", "radius": "400m"}}],
     "flow": [{"id": "download"}],
 }
-
-_DATAGRAMS = ("cbr", "video")
-"""Traffic over UDP."""
 
 _MIN_STEP_S = 1e-3
 _NANOSECOND = 1e-9
@@ -351,7 +349,7 @@ def _controlled(scenario: Scenario, flows: Sequence[str]) -> dict[str, int]:
     places = {
         flow["id"]: place
         for place, flow in enumerate(scenario.resolved["flow"])
-        if flow["traffic"]["kind"] not in _DATAGRAMS
+        if not is_udp(flow["traffic"])
     }
     unknown = [name for name in flows if name not in places]
     if unknown or not places:

@@ -10,7 +10,8 @@ use crate::log::Log;
 use crate::routes::Routes;
 use crate::signals::Signals;
 use crate::{Error, privileges, system};
-use airwnd_shape::{Phase, Shaping, Status, TICK, Way};
+use airwnd_shape::capacity::{Capacity, Params, Status, Way};
+use airwnd_shape::{Control as _, Phase, TICK};
 use airwnd_units::{BitRate, Span, Time};
 use keeper::Keeper;
 use nix::errno::Errno;
@@ -85,7 +86,7 @@ fn shape(
     let mut shapers =
         Shapers::make(interface, &options.ways, options.discipline).map_err(Refused::Interface)?;
     let routes = Routes::open()?;
-    let control = Server::open()?;
+    let server = Server::open()?;
     privileges::give_up(privileges::NET_ADMIN, || true)?;
     system::return_free_memory();
     for line in shapers.changes(interface) {
@@ -94,11 +95,11 @@ fn shape(
     // The keeper waits without limit for the first one.
     keeper.beat()?;
     eprintln!("shaping");
-    let mut shaping = Shaping::default();
+    let mut control = Capacity::new(Params::default());
     let mut next = system::now() + TICK;
     let mut beaten = system::now();
     loop {
-        if wait(&signals, &control, &routes, next)? {
+        if wait(&signals, &server, &routes, next)? {
             match signals.arrived() {
                 Some(Signal::SIGHUP) | None => {}
                 Some(_) => return Ok(()),
@@ -106,17 +107,17 @@ fn shape(
             let mut is_other = false;
             routes.changed(|change| is_other |= change.is_default || change.interface == interface.index);
             if is_other {
-                shaping = Shaping::default();
+                control = Capacity::new(Params::default());
             }
-            control
-                .answer(|out, _| out.write_all(state(interface, &shapers, &shaping).to_string().as_bytes()));
+            server
+                .answer(|out, _| out.write_all(state(interface, &shapers, &control).to_string().as_bytes()));
         }
         let now = system::now();
         if now < next {
             continue;
         }
-        let [received, sent] = watch.read(|segment| shaping.on_segment(segment))?;
-        let rates = shaping.tick(now, received, sent);
+        let [received, sent] = watch.read(|segment| control.on_segment(segment))?;
+        let rates = control.tick(now, received, sent);
         for (way, rate) in [Way::Down, Way::Up].into_iter().zip(rates) {
             let failed = |why: io::Error| {
                 Error::failed(format!("interface {}: cannot set a rate", interface.name), &why)
@@ -128,17 +129,17 @@ fn shape(
         if now.since(beaten) >= BEAT {
             beaten = now;
             keeper.beat()?;
-            watch.report_for(shaping.flows())?;
+            watch.report_for(control.flows())?;
             if let Some(log) = log.as_mut() {
-                log.line(|out| write!(out, "{}", state(interface, &shapers, &shaping)));
+                log.line(|out| write!(out, "{}", state(interface, &shapers, &control)));
             }
         }
     }
 }
 
 /// Waits until `next` or for something else; returns whether there is something else.
-fn wait(signals: &Signals, control: &Server, routes: &Routes, next: Time) -> Result<bool, Error> {
-    let descriptors = [signals.as_fd(), control.as_fd(), routes.as_fd()];
+fn wait(signals: &Signals, server: &Server, routes: &Routes, next: Time) -> Result<bool, Error> {
+    let descriptors = [signals.as_fd(), server.as_fd(), routes.as_fd()];
     let mut events = descriptors.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
     let left = next.since(system::now()).0.div_ceil(1_000_000);
     let timeout = PollTimeout::try_from(left).expect("at most a tick");
@@ -150,16 +151,16 @@ fn wait(signals: &Signals, control: &Server, routes: &Routes, next: Time) -> Res
 }
 
 /// State for `guard status`, the log and other programs.
-fn state(interface: &Interface, shapers: &Shapers, shaping: &Shaping) -> Value {
+fn state(interface: &Interface, shapers: &Shapers, control: &Capacity) -> Value {
     json!({
         "monotonic_s": system::now().as_secs(),
         "places": [],
         "shape": {
             "interface": interface.name,
             "qdisc": shapers.discipline().word(),
-            "flows": shaping.flows(),
-            "down": way(&shaping.status(Way::Down)),
-            "up": way(&shaping.status(Way::Up)),
+            "flows": control.flows(),
+            "down": way(&control.status(Way::Down)),
+            "up": way(&control.status(Way::Up)),
             "changed": shapers.changes(interface),
         },
     })

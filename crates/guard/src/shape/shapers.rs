@@ -3,7 +3,7 @@
 use super::tc::{self, Discipline};
 use crate::Error;
 use airwnd_netns::Netlink;
-use airwnd_shape::Way;
+use airwnd_shape::capacity::Way;
 use airwnd_units::BitRate;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage as Request;

@@ -1,6 +1,6 @@
 //! Requests for queue disciplines, filters and the device of the other direction (rtnetlink).
 
-use airwnd_shape::Way;
+use airwnd_shape::capacity::Way;
 use airwnd_units::{BitRate, Bytes, Span};
 use netlink_packet_core::{DefaultNla, Emitable};
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};

@@ -86,11 +86,30 @@ pub struct Live<'s> {
     group: u32,
 }
 
+/// Checks that no shaper of UEs with real programs needs to see their TCP segments.
+fn check_shapers(scenario: &Scenario, real: &[RealUe]) -> Result<(), Error> {
+    let mut first = 0;
+    for (index, group) in scenario.ue.iter().enumerate() {
+        let ues = first..first + group.count;
+        first += group.count;
+        let is_real = real.iter().any(|real| ues.contains(&real.ue));
+        let rates = group.shaper.as_ref().map(|shaper| &shaper.rates);
+        if let (true, Some(airwnd_shape::Spec::Capacity(_))) = (is_real, rates) {
+            let message = "the packets of real programs are not read: use `fixed`, or run airwnd guard shape beside them";
+            return Err(
+                Error::new(&scenario.name, None, message).within(&format!("ue[{index}].shaper.rates"))
+            );
+        }
+    }
+    Ok(())
+}
+
 impl<'s> Live<'s> {
     /// Prepares a live simulation. Flows of `real` UEs are left out unless these keep them.
     ///
     /// # Errors
-    /// A scenario whose network cannot be built, or records that it cannot provide.
+    /// A scenario whose network cannot be built, records that it cannot provide, or shapers of `real` UEs that need to see
+    /// TCP segments.
     pub fn new(
         scenario: impl Into<Cow<'s, Scenario>>,
         seed: u64,
@@ -99,6 +118,7 @@ impl<'s> Live<'s> {
         tap: Option<&'s mut dyn Tap>,
     ) -> Result<Live<'s>, Error> {
         let scenario = scenario.into();
+        check_shapers(&scenario, real)?;
         let is_taken = |id: &String| scenario.flow.iter().any(|flow| flow.id == *id);
         let ids = (0..).map(|number| if number == 0 { REAL.to_string() } else { format!("{REAL}-{number}") });
         let id = ids.into_iter().find(|id| !is_taken(id)).expect("some number is free");

@@ -7,7 +7,7 @@ use super::{Happening, Page, Simulation};
 use crate::incidents::Incidents;
 use crate::outcome::CompletionRow;
 use crate::records::Records;
-use crate::scenario::{S1U, SERVER, Scenario, X2};
+use crate::scenario::{S1U, SERVER, SHAPER, Scenario, X2};
 use crate::series::Series;
 use crate::table::Rows;
 use airwnd_catalog::Error;
@@ -204,6 +204,7 @@ impl Simulation<'_> {
                 SERVER => "core.server_queue",
                 S1U => "core.s1u_queue",
                 X2 => "core.x2_queue",
+                SHAPER => "ue.shaper.aqm",
                 _ => "its `queue`",
             };
             let word = if direction == Direction::Down { "down" } else { "up" };

@@ -12,6 +12,7 @@ mod memory;
 mod oracle;
 mod real;
 mod session;
+mod shapers;
 mod views;
 
 use crate::build;
@@ -39,6 +40,7 @@ use memory::Memory;
 pub use real::Socket;
 pub(crate) use real::SocketRow;
 pub use session::Session;
+use shapers::Shapers;
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
 pub use views::{CellView, FlowView, UeView};
@@ -62,6 +64,8 @@ enum Happening {
     Read(u32),
     /// The timer of the peer that sends in this direction expires.
     Timer(u32, Direction),
+    /// The rates of shapers are set.
+    Shape,
     /// Time series are sampled.
     Sample,
     /// `progress` is called.
@@ -78,7 +82,7 @@ impl Event for Happening {
     /// Order at equal instants: timers, applications, the network, observation.
     fn class(&self) -> u8 {
         match self {
-            Happening::Timer(..) | Happening::Failure | Happening::Exhausted => 0,
+            Happening::Timer(..) | Happening::Shape | Happening::Failure | Happening::Exhausted => 0,
             Happening::Write(_) | Happening::Stop(_) | Happening::Read(_) => 1,
             Happening::Sample | Happening::Progress | Happening::Busy => AFTER_THE_NETWORK,
         }
@@ -91,15 +95,17 @@ const AFTER_THE_NETWORK: u8 = 2;
 /// Content of a packet.
 #[derive(Clone, Copy, Debug)]
 struct Content {
+    /// Time from which its delay counts: that of the request, if it is an answer.
     sent_at: Time,
     /// Number of the packet among those sent by this end of the flow, modulo 65536 (RFC 791 §3.1, identification).
     identification: u16,
     carried: Carried,
 }
 
-/// Passes packets to the tap, if there is one.
+/// Passes packets to the tap, if there is one, and to shapers.
 struct Tapped<'t> {
     tap: Option<&'t mut dyn Tap>,
+    shapers: Shapers,
     /// End of the warm-up.
     begin: Time,
 }
@@ -107,7 +113,7 @@ struct Tapped<'t> {
 impl Observer<Content> for Tapped<'_> {
     #[inline]
     fn is_watching(&self) -> bool {
-        self.tap.is_some()
+        self.tap.is_some() || !self.shapers.is_empty()
     }
 
     fn on_crossing(&mut self, now: Time, node: Node, crossing: Crossing, packet: &Packet<Content>) {
@@ -117,6 +123,7 @@ impl Observer<Content> for Tapped<'_> {
     }
 
     fn on_link(&mut self, now: Time, link: LinkId, stage: Stage, packet: &Packet<Content>) {
+        self.shapers.note(now, link, stage, packet);
         if let Some(tap) = &mut self.tap {
             let Packet { direction, size, content: Content { carried, .. }, .. } = *packet;
             tap.at_link(&LinkSight { at: now - self.begin, link: link.0, direction, stage, size, carried });
@@ -274,9 +281,13 @@ impl<'t> Simulation<'t> {
         if let Some((filter, ran)) = records.radio.as_ref().zip(ran.as_mut()) {
             ran.observe(filter);
         }
+        let shapers = Shapers::default();
+        let mut network = Network::new(topology(&scenario, seed, ran), Tapped { tap, shapers, begin });
+        let shapers = Shapers::new(&scenario, &network);
+        network.observer_mut().shapers = shapers;
         let mut simulation = Simulation {
             queue: EventQueue::with_capacity(4 * ues + 64),
-            network: Network::new(topology(&scenario, seed, ran), Tapped { tap, begin }),
+            network,
             steps: 0,
             flows: Vec::new(),
             groups: Vec::with_capacity(scenario.flow.len()),
@@ -302,6 +313,7 @@ impl<'t> Simulation<'t> {
         simulation.watch_memory(Time::ZERO);
         simulation.add_flows();
         simulation.track_links();
+        simulation.start_shapers();
         simulation.queue.schedule(Time::ZERO + PROGRESS_PERIOD, Happening::Progress);
         if let Some(record) = &simulation.record {
             simulation.queue.schedule(simulation.begin + record.period, Happening::Sample);
@@ -345,6 +357,7 @@ impl<'t> Simulation<'t> {
             Happening::Stop(flow) => self.stop(now, flow),
             Happening::Read(flow) => self.read(now, flow),
             Happening::Timer(flow, direction) => self.timer(now, flow, direction),
+            Happening::Shape => self.shape(now),
             Happening::Sample => self.sample(now),
             Happening::Progress | Happening::Busy => {
                 if self.network.observer().tap.as_ref().is_some_and(|tap| !tap.continues()) {
@@ -429,6 +442,19 @@ impl<'t> Simulation<'t> {
 
     /// Sends a packet of a flow into the network.
     fn emit(&mut self, now: Time, number: u32, direction: Direction, size: Bytes, carried: Carried) {
+        self.emit_since(now, now, number, direction, size, carried);
+    }
+
+    /// Sends a packet whose delay counts from `since`.
+    fn emit_since(
+        &mut self,
+        now: Time,
+        since: Time,
+        number: u32,
+        direction: Direction,
+        size: Bytes,
+        carried: Carried,
+    ) {
         let flow = &mut self.flows[number as usize];
         flow.on_way += 1;
         let identification = flow.identifications[direction as usize];
@@ -447,7 +473,7 @@ impl<'t> Simulation<'t> {
             };
         }
         self.devices.send(ue, direction, size);
-        let content = Content { sent_at: now, identification, carried };
+        let content = Content { sent_at: since, identification, carried };
         let packet = Packet { device: ue, direction, bearer, size, ecn, flow: number, content };
         self.network.send(now, packet);
         while let Some(outcome) = self.network.poll() {
@@ -496,7 +522,10 @@ impl<'t> Simulation<'t> {
             meter.record_delay(delay);
         }
         match &packet.content.carried {
-            Carried::Datagram(payload) => flow.meter.payload += *payload,
+            Carried::Datagram(payload) => {
+                let (payload, since) = (*payload, packet.content.sent_at);
+                self.receive_datagram(now, number, direction, payload, since);
+            }
             Carried::Frame { number, .. } => {
                 let number = *number;
                 self.leave(now, &packet, number, Fate::Delivered);
@@ -513,6 +542,32 @@ impl<'t> Simulation<'t> {
                 }
                 self.release(number);
             }
+        }
+    }
+
+    /// Receives a datagram whose delay counts from `since`, and returns it if it is a request.
+    fn receive_datagram(
+        &mut self,
+        now: Time,
+        number: u32,
+        direction: Direction,
+        payload: Bytes,
+        since: Time,
+    ) {
+        let flow = &mut self.flows[number as usize];
+        if direction != flow.direction {
+            let rtt = now.since(since);
+            flow.meter.rtt.record(rtt);
+            if flow.direction == Direction::Up {
+                let ue = flow.ue;
+                self.network.observer_mut().shapers.on_ping(now, ue, rtt);
+            }
+            return;
+        }
+        flow.meter.payload += payload;
+        if flow.source.is_echoed() {
+            let (size, back) = (payload + UDP_HEADERS, direction.reverse());
+            self.emit_since(now, since, number, back, size, Carried::Datagram(payload));
         }
     }
 

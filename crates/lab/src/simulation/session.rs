@@ -183,6 +183,18 @@ impl<'s> Session<'s> {
         Err(Error::new(&self.simulation.scenario.name, None, message))
     }
 
+    /// Sets the rates of the shapers of a UE, downlink and uplink; `None`: no limit.
+    ///
+    /// # Errors
+    /// No shapers, or shapers that determine their rates themselves: only `fixed` takes them.
+    pub fn set_shaper(&mut self, ue: u32, rates: [Option<BitRate>; 2]) -> Result<(), Error> {
+        if self.simulation.set_shaper(ue, rates) {
+            return Ok(());
+        }
+        let message = format!("UE {ue} has no shapers that take rates: set its shaper.rates to fixed");
+        Err(Error::new(&self.simulation.scenario.name, None, message))
+    }
+
     /// Use of every cell; empty without cells.
     pub fn cells(&self) -> Vec<CellView> {
         let figures = self.simulation.network.ran().map(|ran| ran.cell_figures());

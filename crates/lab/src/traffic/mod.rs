@@ -17,6 +17,7 @@ pub enum Spec {
     Cbr(cbr::Params),
     Video(video::Params),
     Web(web::Params),
+    Ping(ping::Params),
     #[outside]
     Plugin(plugin::Params),
     #[outside]
@@ -111,6 +112,10 @@ pub trait Source: Send {
     }
     /// Returns whether data is sent on request: the receiver of the data opens the connection and sends requests.
     fn is_requested(&self) -> bool {
+        false
+    }
+    /// Returns whether the other end returns each datagram at once.
+    fn is_echoed(&self) -> bool {
         false
     }
     /// Returns the bytes to send in response, given the total bytes of requests received so far.

@@ -133,7 +133,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         "count =",
         "number =",
-        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `mobility`, `replay`, `height`, `floors`, `noise_figure`, `carriers`, `configured_grant`, `qci`, `gbr`, `mbr`, `pbr`, `bearer`, `via`",
+        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `mobility`, `replay`, `height`, `floors`, `noise_figure`, `carriers`, `configured_grant`, `qci`, `gbr`, `mbr`, `pbr`, `bearer`, `via`, `shaper`",
     ),
     (
         r#"radius = "300m""#,

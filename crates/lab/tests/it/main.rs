@@ -49,6 +49,7 @@ mod reordering;
 mod replay;
 mod schedulers;
 mod session;
+mod shapers;
 mod stream;
 mod threads;
 mod uplink;

@@ -211,6 +211,24 @@ fn a_weight_is_a_share_of_the_cell() {
 }
 
 #[test]
+fn rates_of_shapers_apply_at_once() {
+    let mut session = session(
+        &WIRE.replace("[[ue]]", "[[ue]]\nshaper.rates = \"fixed\"").replace("start = \"3900ms\"\n", ""),
+    );
+    session.set_rate(1, BitRate(4_000_000)).unwrap();
+    let gained = |session: &mut airwnd_lab::Session<'_>, rate: Option<u64>| {
+        session.set_shaper(0, [rate.map(BitRate), None]).unwrap();
+        let before = session.flow(1).goodput;
+        after(session, 1000);
+        (session.flow(1).goodput - before).bits() as f64 / 1e6
+    };
+    let free = gained(&mut session, None);
+    assert!((free - 4.0).abs() < 0.2, "{free}");
+    let limited = gained(&mut session, Some(1_000_000));
+    assert!(limited < 1.0, "{limited}");
+}
+
+#[test]
 fn what_takes_no_value_refuses_it_by_name() {
     let text = WIRE.replace("cc = \"fixed\"\nrwnd = \"fixed\"", "cc = \"cubic\"\nrwnd = \"drwa\"");
     let mut session = session(&text);
@@ -224,6 +242,7 @@ fn what_takes_no_value_refuses_it_by_name() {
     assert!(refusal(session.set_rate(0, BitRate(1))).contains("flow tcp-0: its source has no rate"));
     assert!(refusal(session.set_cwnd(1, Bytes(1))).contains("flow udp-0 has no TCP connection"));
     assert!(refusal(session.set_weight(0, 1.0)).contains("set mac.scheduler to pf"));
+    assert!(refusal(session.set_shaper(0, [None; 2])).contains("set its shaper.rates to fixed"));
     // Any congestion control goes on from a window that is set.
     after(&mut session, 1000);
     session.set_cwnd(0, Bytes(3_000)).unwrap();

@@ -295,6 +295,14 @@ impl<T: Copy> Link<T> {
         (at + self.delay(at)).max(earlier)
     }
 
+    /// Sets the rate of a link with a [`Paced`](super::Paced) service.
+    ///
+    /// # Panics
+    /// If the service is another one.
+    pub fn set_rate(&mut self, rate: Option<BitRate>) {
+        self.server.set_rate(rate);
+    }
+
     /// Returns when a packet that arrives now would leave the queue.
     pub(super) fn begins(&self, now: Time) -> Time {
         self.server.begins(now)

@@ -10,6 +10,7 @@ mod fifo;
 mod figures;
 mod impairments;
 mod managed;
+mod paced;
 
 use airwnd_catalog::family;
 use airwnd_kernel::Direction;
@@ -21,6 +22,7 @@ pub use fifo::{Link, Lost, Queue, Refused, Sent, Surfaced};
 pub use figures::Figures;
 pub use impairments::{Distribution, Duplicate, Impairments, Jitter, Reorder};
 pub use managed::{Due, Managed};
+pub use paced::Paced;
 
 /// Link: transmission service of a link.
 #[family(name = "link")]
@@ -99,11 +101,24 @@ pub trait Service: Send {
 pub enum Server {
     /// A constant rate.
     Wire(wire::Wire),
+    /// A rate that the owner sets.
+    Paced(Paced),
     /// Any other service.
     Other(Box<dyn Service>),
 }
 
 impl Server {
+    /// Sets the rate of a [`Paced`] service.
+    ///
+    /// # Panics
+    /// If the service is another one.
+    pub fn set_rate(&mut self, rate: Option<BitRate>) {
+        match self {
+            Server::Paced(paced) => paced.set_rate(rate),
+            Server::Wire(_) | Server::Other(_) => panic!("only a paced service has a rate to set"),
+        }
+    }
+
     /// Adds a shaper.
     pub fn shaped(self, tbf: &Tbf) -> Server {
         Server::Other(Box::new(Shaped::new(self, Bucket::new(tbf.rate, tbf.burst))))
@@ -114,6 +129,7 @@ impl Service for Server {
     fn serve(&mut self, now: Time, size: Bytes) -> Served {
         match self {
             Server::Wire(wire) => wire.serve(now, size),
+            Server::Paced(paced) => paced.serve(now, size),
             Server::Other(service) => service.serve(now, size),
         }
     }
@@ -121,6 +137,7 @@ impl Service for Server {
     fn begins(&self, now: Time) -> Time {
         match self {
             Server::Wire(wire) => wire.begins(now),
+            Server::Paced(paced) => paced.begins(now),
             Server::Other(service) => service.begins(now),
         }
     }
@@ -128,6 +145,7 @@ impl Service for Server {
     fn capacity(&self, from: Time, to: Time) -> Option<Bytes> {
         match self {
             Server::Wire(wire) => wire.capacity(from, to),
+            Server::Paced(paced) => paced.capacity(from, to),
             Server::Other(service) => service.capacity(from, to),
         }
     }
@@ -135,6 +153,7 @@ impl Service for Server {
     fn alone(&self, from: Time, size: Bytes) -> Span {
         match self {
             Server::Wire(wire) => wire.alone(from, size),
+            Server::Paced(paced) => paced.alone(from, size),
             Server::Other(service) => service.alone(from, size),
         }
     }
@@ -142,6 +161,7 @@ impl Service for Server {
     fn framing(&self) -> Bytes {
         match self {
             Server::Wire(wire) => wire.framing(),
+            Server::Paced(paced) => paced.framing(),
             Server::Other(service) => service.framing(),
         }
     }
@@ -149,6 +169,7 @@ impl Service for Server {
     fn rate(&self) -> Option<BitRate> {
         match self {
             Server::Wire(wire) => wire.rate(),
+            Server::Paced(paced) => paced.rate(),
             Server::Other(service) => service.rate(),
         }
     }

@@ -5,7 +5,7 @@ use airwnd_cell::{BearerId, BearerSetup, CellSite, Crew, Ran, RanSetup, UeSite, 
 use airwnd_kernel::{Codepoint, Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
 use airwnd_links::link::wifi::Medium;
-use airwnd_links::link::{Impairments, Link, Managed, Police, Queue, Server, wire::Wire};
+use airwnd_links::link::{Impairments, Link, Managed, Paced, Police, Queue, Server, wire::Wire};
 use airwnd_links::loss;
 use airwnd_network::{Access, Cause, Duplex, Hop, Network, OneWay, Outcome, Packet, Topology};
 use airwnd_phy::{Position, antenna};
@@ -99,7 +99,24 @@ impl Plan {
                     || read::<loss::Spec>("kind = \"none\"").build(Stream::new(0, "none"), Time::ZERO);
                 Hop::Medium { medium, station: topology.medium_mut(medium).join(no_loss(), no_loss()) }
             }));
-            topology.add_device(&via);
+            let own = self.managed.then(|| {
+                let paced = |_| {
+                    let link = Link::new(
+                        Server::Paced(Paced::new(Some(BitRate(3_000_000)))),
+                        Span::ZERO,
+                        Queue::default(),
+                    );
+                    let fifo: aqm::Spec = read("kind = \"drop-tail\"\npackets = 20");
+                    let context = QueueContext {
+                        stream: Stream::new(0, "none"),
+                        rate: None,
+                        identity: Default::default(),
+                    };
+                    OneWay::Managed(Managed::new(link, fifo.build(&context), 0))
+                };
+                topology.add_link(duplex("own", paced))
+            });
+            topology.add_device(&via, own);
         }
         Network::new(topology, ())
     }

@@ -1,13 +1,17 @@
-//! Both directions of an access link.
+//! Rates by the measured capacity of both directions.
 
 use crate::baseline::Baseline;
 use crate::law::{Law, Passed, Phase};
 use crate::peer_clock::PeerClock;
 use crate::standing::Standing;
+use crate::{Control, Echo, Segment};
+use airwnd_catalog::{Choice, Params as Declared};
 use airwnd_rwnd::{Queued, QueuedMeter};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::collections::BTreeMap;
 
+/// Interval between two packets of a busy link, several of which it could have sent, that is a pause.
+const PAUSE: Span = Span::from_millis(100);
 /// Time after which a flow is forgotten.
 const GONE: Span = Span::from_secs(30);
 /// Maximum number of flows; the one that was silent for longest makes room.
@@ -15,28 +19,33 @@ const FLOWS_MAX: usize = 4096;
 /// Ticks of the other end's clock that are too long to divide delays.
 const COARSE: Span = Span::from_millis(10);
 
-/// Departure of a segment over the link whose timestamp an incoming one echoes (RFC 7323 §4.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Echo {
-    /// Time at which it left the shaper for the link.
-    pub sent: Time,
-    /// Bytes of all packets that had left until then.
-    pub sent_bytes: Bytes,
+/// Directions with a shaper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Ways {
+    /// Both directions.
+    #[word = "both"]
+    Both,
+    /// From the link to the UE.
+    #[word = "down"]
+    Down,
+    /// From the UE to the link.
+    #[word = "up"]
+    Up,
 }
 
-/// A TCP segment with timestamps that has arrived over the link, before the shaper of this direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// Time of its arrival.
-    pub now: Time,
-    /// Identifier of the connection, as long as it exists.
-    pub flow: u64,
-    /// Its TSval.
-    pub ts_val: u32,
-    /// Echo that this packet is the first to carry; `None`: nothing new, or its departure was not seen.
-    pub echo: Option<Echo>,
-    /// Bytes of all packets that had arrived until then, this one included.
-    pub received: Bytes,
+/// Capacity: rates that follow the capacity of the link, measured from TCP segments that pass; the law of `airwnd guard
+/// shape`.
+///
+/// The delay from the other end of a connection to the UE is the time of arrival less TSval, up to a constant; the delay
+/// to the other end is the RTT sample less that. The excess of each over its minimum of the last 10 to 30 s is the
+/// queueing delay of that direction. With it, the bytes of all packets while the bottleneck was not idle give the
+/// capacity. Without TCP segments with timestamps nothing is limited.
+#[derive(Clone, Debug, PartialEq, Declared)]
+#[params(source = "airwnd guard shape")]
+pub struct Params {
+    /// Directions with a shaper.
+    #[param(basic, default = Ways::Both, unit = "1", source = "airwnd guard shape")]
+    pub ways: Ways,
 }
 
 /// A direction of the link.
@@ -80,6 +89,8 @@ struct OneWay {
     meter: QueuedMeter,
     /// Totals at the last tick; `None`: there was none.
     queued: Queued,
+    /// Intervals that are pauses of the link, which do not count.
+    pauses: Queued,
     bytes: Option<(Time, Bytes)>,
     /// Time and bytes of the last segment at the bottleneck.
     last: (Time, Bytes),
@@ -90,7 +101,7 @@ impl OneWay {
     /// Ends a tick, in which all packets until then had this number of bytes; returns whether minima are out of date.
     fn tick(&mut self, now: Time, bytes: Bytes) -> bool {
         self.queue = self.standing.delay(now);
-        let total = self.meter.total();
+        let total = self.meter.total() - self.pauses;
         let queued = total - std::mem::replace(&mut self.queued, total);
         let (since, before) = self.bytes.replace((now, bytes)).unwrap_or((now, bytes));
         let (time, bytes) = (now.since(since), bytes.saturating_sub(before));
@@ -106,7 +117,11 @@ impl OneWay {
     fn add(&mut self, now: Time, flow: u64, (sent, bytes): (Time, Bytes), queue: Span) {
         self.standing.add(now, flow, queue);
         self.last = (self.last.0.max(sent), self.last.1.max(bytes));
-        self.meter.add(self.last.0, self.last.1, queue);
+        let interval = self.meter.add(self.last.0, self.last.1, queue);
+        let rate = self.law.rate().unwrap_or_else(|| self.law.load());
+        if interval.time > PAUSE.max(rate.transmission_time(interval.bytes) * 4) {
+            self.pauses += interval;
+        }
     }
 
     fn status(&self) -> Status {
@@ -121,7 +136,7 @@ impl OneWay {
     }
 }
 
-/// Rates of the shapers of both directions.
+/// Measured capacities of both directions, and the rates of their shapers.
 ///
 /// The delay from the other end of a connection to this machine is the time of arrival less TSval, up to a constant;
 /// the delay to the other end is the RTT sample less that, up to a constant. The excess of each over its minimum of the
@@ -129,16 +144,37 @@ impl OneWay {
 /// later one had a queueing delay of at least the time between them ([`QueuedMeter`]): between arrivals for the downlink,
 /// and for the uplink between the times at which the bottleneck has sent them, which are their departures plus their
 /// queueing delays. The bytes of all packets in between, of any protocol, over that time are the capacity.
-#[derive(Clone, Debug, Default)]
-pub struct Shaping {
+#[derive(Clone, Debug)]
+pub struct Capacity {
+    ways: Ways,
     flows: BTreeMap<u64, Flow>,
     down: OneWay,
     up: OneWay,
 }
 
-impl Shaping {
-    /// Adds a segment.
-    pub fn on_segment(&mut self, seen: &Segment) {
+impl Capacity {
+    /// Creates the state without traffic.
+    pub fn new(params: Params) -> Capacity {
+        let (down, up) = (OneWay::default(), OneWay::default());
+        Capacity { ways: params.ways, flows: BTreeMap::new(), down, up }
+    }
+
+    /// Returns the number of connections that are known.
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Returns the state of a direction.
+    pub fn status(&self, way: Way) -> Status {
+        match way {
+            Way::Down => self.down.status(),
+            Way::Up => self.up.status(),
+        }
+    }
+}
+
+impl Control for Capacity {
+    fn on_segment(&mut self, seen: &Segment) {
         let Segment { now, flow, ts_val, echo, received } = *seen;
         if self.flows.len() >= FLOWS_MAX && !self.flows.contains_key(&flow) {
             let oldest = self.flows.iter().min_by_key(|(id, flow)| (flow.seen, **id)).map(|(id, _)| *id);
@@ -171,9 +207,7 @@ impl Shaping {
         self.up.add(now, flow, (sent + queue, sent_bytes), queue);
     }
 
-    /// Ends a [`TICK`](crate::TICK): returns the rates of the shapers of both directions, `None`: no limit. `received` and
-    /// `sent`: bytes of all packets that have arrived over the link and left for it so far.
-    pub fn tick(&mut self, now: Time, received: Bytes, sent: Bytes) -> [Option<BitRate>; 2] {
+    fn tick(&mut self, now: Time, received: Bytes, sent: Bytes) -> [Option<BitRate>; 2] {
         self.flows.retain(|_, flow| now.since(flow.seen) < GONE);
         if self.down.tick(now, received) {
             self.flows.values_mut().for_each(|flow| flow.down = Baseline::default());
@@ -181,20 +215,9 @@ impl Shaping {
         if self.up.tick(now, sent) {
             self.flows.values_mut().for_each(|flow| flow.up = Baseline::default());
         }
-        [self.down.law.rate(), self.up.law.rate()]
-    }
-
-    /// Returns the number of connections that are known.
-    pub fn flows(&self) -> usize {
-        self.flows.len()
-    }
-
-    /// Returns the state of a direction.
-    pub fn status(&self, way: Way) -> Status {
-        match way {
-            Way::Down => self.down.status(),
-            Way::Up => self.up.status(),
-        }
+        let down = self.down.law.rate().filter(|_| self.ways != Ways::Up);
+        let up = self.up.law.rate().filter(|_| self.ways != Ways::Down);
+        [down, up]
     }
 }
 
