@@ -4,6 +4,7 @@
 
     python experiments/guard/simulated.py --jobs 2 > experiments/guard/simulated.csv
     python experiments/guard/simulated.py --table < experiments/guard/simulated.csv
+    python experiments/guard/simulated.py --picture docs/img/shapers.svg < experiments/guard/simulated.csv
 
 The controls:
 
@@ -12,8 +13,8 @@ The controls:
 ``guard``
     the receive window of the downloads over TCP by ``standing``, as ``airwnd guard`` on the receiver
 ``cake-95``
-    CAKE's shaper and queues in both directions, at 95 % of the mean goodput of a download and of an upload over
-    the same link without a control, which a user of a real link does not know
+    CAKE's shaper and queues in both directions, at 95 % of the mean goodput of a download and of an upload
+    over the same link without a control, which a user of a real link does not know
 ``autorate``
     the rule of cake-autorate, with 25, 50 and 200 % of these means as minimum, base and maximum
 ``shape``
@@ -43,6 +44,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from airwnd import Scenario
+from airwnd.plots import style
 
 HERE = Path(__file__).resolve().parent
 SECONDS, RUNS = 60, 3
@@ -51,6 +53,8 @@ WORKLOADS = ("download", "upload", "both", "quic", "household")
 COLUMNS = ("link", "workload", "control", "down_mbps", "up_mbps", "p50_ms", "p95_ms", "p99_ms")
 SHARE, MIN, BASE, MAX = 0.95, 0.25, 0.5, 2.0
 """Of the mean rates: CAKE's, and those of cake-autorate's rule."""
+PINGS_MS, GOODPUTS = (20, 100, 500, 2000, 10_000), (0.3, 0.5, 1, 2, 4)
+"""Ticks of the picture."""
 AUTOTUNING = {"kind": "autotuning", "variant": "linux-6.18", "max": "32MiB"}
 Table = dict[str, Any]
 
@@ -86,7 +90,9 @@ def links() -> dict[str, Table]:
     """Return the ten links by their names."""
     leo = {
         "loss": {"kind": "gilbert-elliott-time", "bad": "50ms", "good": "15s", "loss_in_bad": 0.3},
-        "reroute": [{"at": f"{at}s", "delay": f"{delay}ms"} for at, delay in ((7, 35), (22, 15), (37, 25), (52, 20))],
+        "reroute": [
+            {"at": f"{at}s", "delay": f"{delay}ms"} for at, delay in ((7, 35), (22, 15), (37, 25), (52, 20))
+        ],
     }
     return {
         "10/10 Mbit/s, 20 ms": wire("10Mbps", "10Mbps", 10, "2MB"),
@@ -103,7 +109,7 @@ def links() -> dict[str, Table]:
 
 
 class Case(NamedTuple):
-    """A run: link, workload, control, number, and the mean rates of the link in kbit/s, which some controls need."""
+    """A run: link, workload, control, number, and mean rates in kbit/s, for controls that need them."""
 
     link: str
     workload: str
@@ -153,8 +159,12 @@ def shaper(case: Case) -> Any:
         "cake-95": {"kind": "fixed", "rate": rate(SHARE * down), "rate_up": rate(SHARE * up)},
         "autorate": {
             "kind": "autorate",
-            **{"min": rate(MIN * down), "base": rate(BASE * down), "max": rate(MAX * down)},
-            **{"min_up": rate(MIN * up), "base_up": rate(BASE * up), "max_up": rate(MAX * up)},
+            "min": rate(MIN * down),
+            "base": rate(BASE * down),
+            "max": rate(MAX * down),
+            "min_up": rate(MIN * up),
+            "base_up": rate(BASE * up),
+            "max_up": rate(MAX * up),
         },
         "shape": "capacity",
     }
@@ -182,11 +192,18 @@ def measure(jobs: int, names: list[str], controls: list[str]) -> None:
     rows.writerow(COLUMNS)
     with ProcessPoolExecutor(jobs) as pool:
         # The means of the links come first.
-        alone = [Case(link, way, "none", number, (0.0, 0.0)) for link in names for way in WORKLOADS[:2] for number in range(RUNS)]
+        alone = [
+            Case(link, way, "none", number, (0.0, 0.0))
+            for link in names
+            for way in WORKLOADS[:2]
+            for number in range(RUNS)
+        ]
         found = dict(zip(alone, pool.map(run, alone), strict=True))
 
         def mean_kbps(link: str, way: int) -> float:
-            of_way = [found[case][way] for case in alone if case.link == link and case.workload == WORKLOADS[way]]
+            of_way = [
+                found[case][way] for case in alone if case.link == link and case.workload == WORKLOADS[way]
+            ]
             return 1e3 * statistics.fmean(of_way)
 
         means = {link: (mean_kbps(link, 0), mean_kbps(link, 1)) for link in names}
@@ -214,10 +231,54 @@ def table(rows: list[Mapping[str, str]]) -> Iterator[str]:
         texts = []
         for control in controls:
             row = cells[link, workload, control]
-            rates = " + ".join(f"{float(row[key]):.2f}" for key in ("down_mbps", "up_mbps") if float(row[key]))
+            rates = " + ".join(
+                f"{float(row[key]):.2f}" for key in ("down_mbps", "up_mbps") if float(row[key])
+            )
             pings = "/".join(f"{float(row[f'p{percent}_ms']):.0f}" for percent in (50, 95, 99))
             texts.append(f"{rates}, {pings}")
         yield f"| {link} | {workload} | {' | '.join(texts)} |\n"
+
+
+def picture(rows: list[Mapping[str, str]], path: Path) -> None:
+    """Draw goodput over the 95th percentile of the ping: a panel for each workload, a point for each link."""
+    cells = {(row["link"], row["workload"], row["control"]): row for row in rows}
+    shown = ("download", "upload", "both")
+    with style.styled():
+        figure = style.new_figure((7.16, 2.9))
+        panels = figure.subplots(1, len(shown), sharex=True, sharey=True)
+        for panel, workload in zip(panels, shown, strict=True):
+            for number, control in enumerate(CONTROLS):
+                points = [
+                    (float(row["p95_ms"]), goodput(row) / goodput(cells[link, workload, "none"]))
+                    for (link, each, what), row in cells.items()
+                    if (each, what) == (workload, control)
+                ]
+                look = style.point(number)
+                panel.plot(
+                    *zip(*points, strict=True),
+                    look.marker,
+                    color=look.colour,
+                    linestyle="none",
+                    markersize=4,
+                    markerfacecolor="none",
+                    label=control,
+                )
+            panel.set_xscale("log")
+            panel.set_xticks(PINGS_MS, [f"{each:,}" for each in PINGS_MS])
+            panel.minorticks_off()
+            panel.set_title(workload)
+            panel.set_xlabel("Ping, 95th percentile (ms)")
+        panels[0].set_ylabel("Goodput relative to none")
+        panels[0].set_yscale("log")
+        panels[0].set_yticks(GOODPUTS, [str(each) for each in GOODPUTS])
+        panels[0].minorticks_off()
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(CONTROLS))
+        figure.savefig(path, metadata={"Date": None})
+
+
+def goodput(row: Mapping[str, str]) -> float:
+    """Return the goodput of both directions in Mbit/s."""
+    return float(row["down_mbps"]) + float(row["up_mbps"])
 
 
 def main() -> None:
@@ -231,9 +292,12 @@ def main() -> None:
     parser.add_argument(
         "--table", action="store_true", help="print the table of the rows that standard input has"
     )
+    parser.add_argument("--picture", type=Path, help="draw these rows to this file")
     arguments = parser.parse_args()
     if arguments.table:
         sys.stdout.writelines(table(list(csv.DictReader(sys.stdin))))
+    elif arguments.picture:
+        picture(list(csv.DictReader(sys.stdin)), arguments.picture)
     else:
         measure(arguments.jobs, arguments.links, arguments.controls)
 

@@ -37,7 +37,6 @@ __all__ = [
     "catalogue",
     "compats",
     "controls_of_marks",
-    "udp_traffic",
     "end_when_stuck",
     "guard",
     "guard_commands",
@@ -55,6 +54,7 @@ __all__ = [
     "show_panics",
     "stacks",
     "tables",
+    "udp_traffic",
 ]
 
 VERSION: Final[str]

@@ -1,5 +1,6 @@
 """Experiments that are measured with real programs: airwnd reads their table and judges their claims."""
 
+import csv
 import json
 import re
 import shutil
@@ -291,7 +292,9 @@ def test_the_page_of_guards_has_the_measured_figures(
 ) -> None:
     """The page has what its program writes, and the tables of the other programs."""
     guard = ROOT / "experiments" / "guard"
-    page, beside, shape = (script(name, guard) for name in ("page", "beside", "shape"))
+    page, beside, shape, simulated = (
+        script(name, guard) for name in ("page", "beside", "shape", "simulated")
+    )
     text = (guard / "RESULTS.md").read_text(encoding="utf-8")
     measured, mark, by_hand = text.partition(page.BY_HAND)
     assert mark
@@ -302,6 +305,8 @@ def test_the_page_of_guards_has_the_measured_figures(
         assert f"{row}\n" in by_hand
     for row in [*shape.table(shape.read(guard / "shaped.csv"))][1:]:
         assert row.split("|", 3)[3] in by_hand, row
+    with (guard / "simulated.csv").open(encoding="utf-8", newline="") as file:
+        assert "".join(simulated.table(list(csv.DictReader(file)))) in by_hand
 
 
 def test_measures_of_a_guarded_download() -> None:

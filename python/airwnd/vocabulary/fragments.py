@@ -52,6 +52,7 @@ _BEFORE = {
 _BEHIND = {
     "arrivals/periodic": 'traffic = "transfer"',
     "arrivals/poisson": 'traffic = "transfer"',
+    "shaper/autorate": '[[flow]]\ntraffic = "ping"\ndirection = "up"',
     "ue.mbr": 'gbr = "10Mbps"',
     "ue.replay.rows": 'quantity = "sinr"',
     "ue.bearer.mbr": 'gbr = "10Mbps"',
