@@ -12,6 +12,8 @@ The controls:
     nothing
 ``guard``
     the receive window of the downloads over TCP by ``standing``, as ``airwnd guard`` on the receiver
+``guard-up``
+    the same, and the shaper of the uplink as of ``airwnd guard shape --only up``
 ``cake-95``
     CAKE's shaper and queues in both directions, at 95 % of the mean goodput of a download and of an upload
     over the same link without a control, which a user of a real link does not know
@@ -48,7 +50,7 @@ from airwnd.plots import style
 
 HERE = Path(__file__).resolve().parent
 SECONDS, RUNS = 60, 3
-CONTROLS = ("none", "guard", "cake-95", "autorate", "shape")
+CONTROLS = ("none", "guard", "guard-up", "cake-95", "autorate", "shape")
 WORKLOADS = ("download", "upload", "both", "quic", "household")
 COLUMNS = ("link", "workload", "control", "down_mbps", "up_mbps", "p50_ms", "p95_ms", "p99_ms")
 SHARE, MIN, BASE, MAX = 0.95, 0.25, 0.5, 2.0
@@ -126,7 +128,7 @@ def flow(name: str, **keys: Any) -> Table:
 def flows(case: Case) -> list[Table]:
     """Return the flows of the phone."""
     start = 0.37 * case.run
-    rwnd = "standing" if case.control == "guard" else AUTOTUNING
+    rwnd = "standing" if case.control.startswith("guard") else AUTOTUNING
 
     def download(name: str, at: float = 0.0, **keys: Any) -> Table:
         return flow(name, **{"cc": "cubic", "rwnd": rwnd, "start": f"{at + start:.2f}s", **keys})
@@ -156,6 +158,7 @@ def shaper(case: Case) -> Any:
         return f"{kbps:.0f}kbps"
 
     rates = {
+        "guard-up": {"kind": "capacity", "ways": "up"},
         "cake-95": {"kind": "fixed", "rate": rate(SHARE * down), "rate_up": rate(SHARE * up)},
         "autorate": {
             "kind": "autorate",

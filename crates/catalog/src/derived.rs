@@ -235,6 +235,11 @@ pub fn with_kind(kind: String, params: Json) -> Json {
     object.into()
 }
 
+/// Returns the names of the parameters of a member.
+pub fn keys<P: ParamSet>() -> Vec<&'static str> {
+    P::infos().iter().map(|info| info.name).collect()
+}
+
 /// Returns the description of a member for `airwnd list` and `airwnd explain`.
 pub fn member<P: ParamSet>(kind: &str) -> AlgorithmInfo {
     AlgorithmInfo {

@@ -68,6 +68,14 @@ pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
                 match self { #(#conditions #name::#variants(_) => #kinds.to_string(),)* }
             }
 
+            /// Names of the parameters of a member; none if there is no such member.
+            pub fn keys(kind: &str) -> Vec<&'static str> {
+                match kind {
+                    #(#conditions #kinds => ::airwnd_catalog::derived::keys::<#params>(),)*
+                    _ => Vec::new(),
+                }
+            }
+
             /// Description of the family for `airwnd list` and `airwnd explain`.
             pub fn catalogue() -> ::airwnd_catalog::FamilyInfo {
                 ::airwnd_catalog::FamilyInfo {
@@ -338,8 +346,8 @@ mod tests {
         // Each condition removed, there remains what a variant without one has.
         let without = code.replace("# [path = \"a/pie.rs\"] ", "").replace("# [cfg (test)] ", "");
         assert_eq!(without, plain);
-        // Module, variant, kinds, kind, catalogue, build, and seven of `Param`.
-        assert_eq!(code.matches("# [cfg (test)]").count(), 13, "{code}");
+        // Module, variant, kinds, kind, keys, catalogue, build, and seven of `Param`.
+        assert_eq!(code.matches("# [cfg (test)]").count(), 14, "{code}");
     }
 
     #[test]

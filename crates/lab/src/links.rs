@@ -384,10 +384,8 @@ impl Param for Link {
         let shared: Vec<&str> = LinkSettings::infos().iter().map(|info| info.name).collect();
         let own = own_table(node, &shared);
         let kind = read_kind(&own, "link", &link::Spec::kinds())?;
-        let members = link::Spec::catalogue().members;
-        let params = members.iter().filter(|member| member.name == kind).flat_map(|member| &member.params);
-        let known: Vec<&str> =
-            ["kind"].into_iter().chain(shared.iter().copied()).chain(params.map(|info| info.name)).collect();
+        let own_keys = link::Spec::keys(kind);
+        let known: Vec<&str> = ["kind"].into_iter().chain(shared.iter().copied()).chain(own_keys).collect();
         Fields::of(node, &known, &[])?;
         let mut settings = LinkSettings::read(&node.entries(|key| shared.contains(&key)))?;
         let limits = [settings.queue.is_some(), settings.queue_bytes.is_some(), settings.aqm.is_some()];

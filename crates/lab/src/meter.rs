@@ -229,6 +229,8 @@ pub(crate) struct Sampled {
     pub decoded: Bytes,
     /// Sum and number of one-way delays.
     pub delays: (u128, u64),
+    /// Sum and number of RTT samples.
+    pub rtts: (u128, u64),
     /// Sum and number of the MCS of first transmissions.
     pub blocks: (u64, u64),
 }
@@ -240,6 +242,7 @@ impl Sampled {
         self.received = meter.received_bytes;
         self.marked = meter.marked;
         self.delays = meter.delay.so_far();
+        self.rtts = meter.rtt.so_far();
     }
 }
 

@@ -233,7 +233,8 @@ pub struct Shaper {
     #[param(unit = "1", source = "airwnd guard shape")]
     pub rates: shape::Spec,
     /// Queue discipline of each direction.
-    #[param(basic, default = aqm::Spec::FqCobalt(Default::default()), unit = "1", source = "Linux sch_cake.c")]
+    #[param(basic, default = aqm::Spec::FqCobalt(Default::default()))]
+    #[param(unit = "1", source = "Linux sch_cake.c")]
     pub aqm: aqm::Spec,
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Sample {
     /// Bytes in flight, as estimated by the sender of the data.
     #[column(unit = "bytes")]
     pub in_flight_bytes: Option<f64>,
-    /// Smoothed RTT of the sender of the data.
+    /// Smoothed RTT of the sender of the data; of a ping, mean RTT of the answers received since the last sample.
     #[column(unit = "ms", short = "RTT")]
     pub rtt_ms: Option<f64>,
     /// Mean one-way delay of the data packets received since the last sample.

@@ -5,7 +5,7 @@ use crate::scenario::{S1U, SERVER, SHAPER, Scenario, Shaper, X2};
 use airwnd_cell::Ran;
 use airwnd_kernel::{Direction, Key, Stream};
 use airwnd_links::aqm::{Identity, QueueContext};
-use airwnd_links::link::{self, Carrier, Managed, Paced, Queue, Server, wifi::Medium, wire::Wire};
+use airwnd_links::link::{self, Carrier, Managed, Queue, Server, wifi::Medium, wire::Wire};
 use airwnd_links::{aqm, loss};
 use airwnd_network::{Access, Duplex, Hop, LinkId, MediumId, OneWay, Topology};
 use airwnd_units::{BitRate, Bytes, Span, Time};
@@ -88,7 +88,7 @@ impl Builder<'_> {
     /// Creates the shapers of a UE, which do not limit until rates are set.
     fn shaper(&self, shaper: &Shaper, ue: usize) -> Duplex {
         let one_way = |direction| {
-            let link = link::Link::new(Server::Paced(Paced::new(None)), Span::ZERO, Queue::default());
+            let link = link::Link::new(Server::paced(None), Span::ZERO, Queue::default());
             let stream = self.shapers.child(ue as u64).child(direction as u64);
             let identity = Identity { ue: Some(ue as u32), direction, ..Identity::default() };
             behind(Some(&shaper.aqm), 0, link, stream, identity)

@@ -119,12 +119,13 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
         self.unfinished = Unfinished::Copied(key);
     }
 
-    /// Sets the rate of a direction of a link with a [`Paced`](airwnd_links::link::Paced) service; `None`: no limit.
+    /// Sets the rate of a direction of a [paced](airwnd_links::link::Server::paced) link; `None`: no limit.
     ///
     /// # Panics
-    /// If the link has another service.
+    /// If the link is another one.
     pub fn set_rate(&mut self, link: LinkId, direction: Direction, rate: Option<BitRate>) {
-        self.wires.links[link.0 as usize].one_way_mut(direction).link_mut().set_rate(rate);
+        let is_paced = self.wires.links[link.0 as usize].one_way_mut(direction).link_mut().set_rate(rate);
+        assert!(is_paced, "only a paced link has a rate to set");
     }
 
     /// Limits the number of packets inside; each packet above the limit causes an [`Outcome::Crowded`].

@@ -205,13 +205,19 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
 
     /// Forwards a packet that has crossed the air.
     pub(crate) fn off_air(&mut self, now: Time, direction: Direction, key: Key) {
-        if direction == Direction::Up && self.observer.is_watching() {
-            let packet = &self.packets.get(key).packet;
-            let air = self.air.as_ref().expect("the packet crossed the air");
-            let node = Node::Enb(air.serving_cell(packet.device));
-            self.observer.on_crossing(now, node, Crossing::Out, packet);
+        match direction {
+            Direction::Down if !self.routes.go_on_behind_the_air => self.deliver(now, key),
+            Direction::Down => self.forward(now, key),
+            Direction::Up => {
+                if self.observer.is_watching() {
+                    let packet = &self.packets.get(key).packet;
+                    let air = self.air.as_ref().expect("the packet crossed the air");
+                    let node = Node::Enb(air.serving_cell(packet.device));
+                    self.observer.on_crossing(now, node, Crossing::Out, packet);
+                }
+                self.forward(now, key);
+            }
         }
-        self.forward(now, key);
     }
 
     /// Delivers a packet to its destination.

@@ -163,6 +163,11 @@ impl Topology {
         LinkId(self.links.len() as u32 - 1)
     }
 
+    /// Iterates over all links in the order in which they were added.
+    pub fn links(&self) -> impl Iterator<Item = (LinkId, &Duplex)> {
+        (0..).map(LinkId).zip(&self.links)
+    }
+
     /// Adds a shared medium with its name in results.
     pub fn add_medium(&mut self, name: String, owner: Option<String>, medium: Medium<Key>) -> MediumId {
         self.media.push(SharedMedium { name, owner, medium, due: None });
@@ -201,6 +206,7 @@ impl Topology {
         let radio = self.access.is_some().then_some([Hop::S1u, Hop::Air]);
         let hops = [server].into_iter().chain(via.iter().copied());
         let hops = hops.chain(radio.into_iter().flatten()).chain(own.map(Hop::Link));
+        self.routes.go_on_behind_the_air |= own.is_some();
         self.routes.add(&hops.collect::<Vec<_>>())
     }
 
@@ -218,6 +224,8 @@ pub(crate) struct Routes {
     hops: Vec<Hop>,
     /// Index of each device's first hop, downlink and uplink.
     first: Vec<[u32; 2]>,
+    /// Whether a device has a link of its own behind the air.
+    pub go_on_behind_the_air: bool,
 }
 
 impl Routes {

@@ -59,6 +59,9 @@ impl Simulation<'_> {
                 packets_marked: (flow.meter.marked - before.marked) as f64,
                 ..Sample::default()
             };
+            if flow.source.is_echoed() {
+                sample.rtt_ms = flow.meter.rtt.mean_ms_since(before.rtts);
+            }
             flow.sampled.note(&flow.meter);
             if let Some(connection) = flow.connection.as_mut().filter(|connection| connection.is_open()) {
                 let endpoint = &connection.sender(flow.direction).endpoint;

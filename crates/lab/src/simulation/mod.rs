@@ -106,6 +106,8 @@ struct Content {
 struct Tapped<'t> {
     tap: Option<&'t mut dyn Tap>,
     shapers: Shapers,
+    /// Whether there is either.
+    is_watching: bool,
     /// End of the warm-up.
     begin: Time,
 }
@@ -113,7 +115,7 @@ struct Tapped<'t> {
 impl Observer<Content> for Tapped<'_> {
     #[inline]
     fn is_watching(&self) -> bool {
-        self.tap.is_some() || !self.shapers.is_empty()
+        self.is_watching
     }
 
     fn on_crossing(&mut self, now: Time, node: Node, crossing: Crossing, packet: &Packet<Content>) {
@@ -281,10 +283,10 @@ impl<'t> Simulation<'t> {
         if let Some((filter, ran)) = records.radio.as_ref().zip(ran.as_mut()) {
             ran.observe(filter);
         }
-        let shapers = Shapers::default();
-        let mut network = Network::new(topology(&scenario, seed, ran), Tapped { tap, shapers, begin });
-        let shapers = Shapers::new(&scenario, &network);
-        network.observer_mut().shapers = shapers;
+        let topology = topology(&scenario, seed, ran);
+        let shapers = Shapers::new(&scenario, &topology);
+        let is_watching = tap.is_some() || !shapers.is_empty();
+        let network = Network::new(topology, Tapped { tap, shapers, is_watching, begin });
         let mut simulation = Simulation {
             queue: EventQueue::with_capacity(4 * ues + 64),
             network,
@@ -446,6 +448,8 @@ impl<'t> Simulation<'t> {
     }
 
     /// Sends a packet whose delay counts from `since`.
+    // A copy for each caller: most packets count from now on.
+    #[inline(always)]
     fn emit_since(
         &mut self,
         now: Time,

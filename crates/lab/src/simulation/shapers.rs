@@ -4,7 +4,7 @@ use super::{Content, Happening, Simulation};
 use crate::scenario::{SHAPER, Scenario};
 use crate::tap::{Carried, Stage};
 use airwnd_kernel::Direction;
-use airwnd_network::{LinkId, Network, Packet};
+use airwnd_network::{LinkId, Packet, Topology};
 use airwnd_shape::{Control, Echo, Segment, TICK};
 use airwnd_tcp::segment::{Flags, Timestamps};
 use airwnd_units::{BitRate, Bytes, Span, Time};
@@ -45,8 +45,8 @@ struct Flow {
 
 impl Shapers {
     /// Finds the shapers of a scenario among the links of its network, where they are in the order of the UEs.
-    pub fn new<O>(scenario: &Scenario, network: &Network<Content, O>) -> Shapers {
-        let links = network.links().filter(|(_, link)| link.name == SHAPER).map(|(id, _)| id);
+    pub fn new(scenario: &Scenario, topology: &Topology) -> Shapers {
+        let links = topology.links().filter(|(_, link)| link.name == SHAPER).map(|(id, _)| id);
         let ues = scenario
             .ue
             .iter()

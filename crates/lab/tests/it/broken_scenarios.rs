@@ -292,7 +292,7 @@ position"#,
     (
         r#"traffic = {kind = "transfer", size = "1MB"}"#,
         r#"traffic = {size = "1MB"}"#,
-        ":23: flow[0].traffic: the `kind` of traffic is missing; allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`, `web`, `plugin`, `python`",
+        ":23: flow[0].traffic: the `kind` of traffic is missing; allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`, `web`, `ping`, `plugin`, `python`",
     ),
     (
         "[[site]]\nposition",
@@ -610,7 +610,7 @@ mbr = "1Mbps""#,
     (
         r#"kind = "cbr""#,
         r#"kind = "http""#,
-        ":29: flow[1].traffic.kind: unknown traffic `http`; allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`, `web`, `plugin`, `python`",
+        ":29: flow[1].traffic.kind: unknown traffic `http`; allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`, `web`, `ping`, `plugin`, `python`",
     ),
     (
         r#"ue = "near""#,

@@ -2,14 +2,15 @@
 
 use airwnd_catalog::{Error, Node};
 use airwnd_kernel::Direction;
-use airwnd_lab::{FlowRow, Outcome, Scenario, run};
+use airwnd_lab::{Column, FlowRow, Outcome, Scenario, run};
+use airwnd_units::Span;
 
 fn read(toml: &str) -> Result<Scenario, Error> {
     Scenario::from_node(&Node::from_toml(toml, "test").unwrap())
 }
 
 fn simulate(toml: &str) -> Outcome {
-    run(&read(toml).unwrap(), 1, None, &mut |_| true).unwrap()
+    run(&read(toml).unwrap(), 1, Some(Span::from_secs(1)), &mut |_| true).unwrap()
 }
 
 fn flow<'a>(outcome: &'a Outcome, id: &str) -> &'a FlowRow {
@@ -42,6 +43,9 @@ fn a_ping_measures_the_rtt_in_both_directions() {
         assert!((mean - 20.2208).abs() < 0.05, "{id}: {mean}");
         assert_eq!((ping.packets_sent, ping.packets_dropped), (1201, 0));
     }
+    let (_, rtts) = outcome.series().iter().find(|(name, _)| name == "rtt_ms").unwrap();
+    let Column::F64(rtts) = rtts else { panic!("RTTs are numbers") };
+    assert!(rtts.len() == 120 && rtts.iter().all(|rtt| (rtt - 20.2208).abs() < 0.05), "{rtts:?}");
     // The delay is that of the requests.
     let delay = flow(&outcome, "ping-0").delay_ms.mean.unwrap();
     assert!((delay - 10.1472).abs() < 0.05, "{delay}");

@@ -295,12 +295,9 @@ impl<T: Copy> Link<T> {
         (at + self.delay(at)).max(earlier)
     }
 
-    /// Sets the rate of a link with a [`Paced`](super::Paced) service.
-    ///
-    /// # Panics
-    /// If the service is another one.
-    pub fn set_rate(&mut self, rate: Option<BitRate>) {
-        self.server.set_rate(rate);
+    /// Sets the rate, `None`: no limit. Returns whether the service takes one: only [`Server::paced`] does.
+    pub fn set_rate(&mut self, rate: Option<BitRate>) -> bool {
+        self.server.set_rate(rate)
     }
 
     /// Returns when a packet that arrives now would leave the queue.

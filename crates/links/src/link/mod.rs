@@ -22,7 +22,7 @@ pub use fifo::{Link, Lost, Queue, Refused, Sent, Surfaced};
 pub use figures::Figures;
 pub use impairments::{Distribution, Duplicate, Impairments, Jitter, Reorder};
 pub use managed::{Due, Managed};
-pub use paced::Paced;
+use paced::Paced;
 
 /// Link: transmission service of a link.
 #[family(name = "link")]
@@ -95,28 +95,25 @@ pub trait Service: Send {
     fn rate(&self) -> Option<BitRate> {
         None
     }
+
+    /// Sets the rate, `None`: no limit. Returns whether the service takes one.
+    fn set_rate(&mut self, _rate: Option<BitRate>) -> bool {
+        false
+    }
 }
 
 /// Transmission service of a link. Wires are an enum variant to avoid an indirect call on most links.
 pub enum Server {
     /// A constant rate.
     Wire(wire::Wire),
-    /// A rate that the owner sets.
-    Paced(Paced),
     /// Any other service.
     Other(Box<dyn Service>),
 }
 
 impl Server {
-    /// Sets the rate of a [`Paced`] service.
-    ///
-    /// # Panics
-    /// If the service is another one.
-    pub fn set_rate(&mut self, rate: Option<BitRate>) {
-        match self {
-            Server::Paced(paced) => paced.set_rate(rate),
-            Server::Wire(_) | Server::Other(_) => panic!("only a paced service has a rate to set"),
-        }
+    /// Creates a service whose rate the owner sets; `None`: no limit.
+    pub fn paced(rate: Option<BitRate>) -> Server {
+        Server::Other(Box::new(Paced::new(rate)))
     }
 
     /// Adds a shaper.
@@ -129,7 +126,6 @@ impl Service for Server {
     fn serve(&mut self, now: Time, size: Bytes) -> Served {
         match self {
             Server::Wire(wire) => wire.serve(now, size),
-            Server::Paced(paced) => paced.serve(now, size),
             Server::Other(service) => service.serve(now, size),
         }
     }
@@ -137,7 +133,6 @@ impl Service for Server {
     fn begins(&self, now: Time) -> Time {
         match self {
             Server::Wire(wire) => wire.begins(now),
-            Server::Paced(paced) => paced.begins(now),
             Server::Other(service) => service.begins(now),
         }
     }
@@ -145,7 +140,6 @@ impl Service for Server {
     fn capacity(&self, from: Time, to: Time) -> Option<Bytes> {
         match self {
             Server::Wire(wire) => wire.capacity(from, to),
-            Server::Paced(paced) => paced.capacity(from, to),
             Server::Other(service) => service.capacity(from, to),
         }
     }
@@ -153,7 +147,6 @@ impl Service for Server {
     fn alone(&self, from: Time, size: Bytes) -> Span {
         match self {
             Server::Wire(wire) => wire.alone(from, size),
-            Server::Paced(paced) => paced.alone(from, size),
             Server::Other(service) => service.alone(from, size),
         }
     }
@@ -161,7 +154,6 @@ impl Service for Server {
     fn framing(&self) -> Bytes {
         match self {
             Server::Wire(wire) => wire.framing(),
-            Server::Paced(paced) => paced.framing(),
             Server::Other(service) => service.framing(),
         }
     }
@@ -169,8 +161,14 @@ impl Service for Server {
     fn rate(&self) -> Option<BitRate> {
         match self {
             Server::Wire(wire) => wire.rate(),
-            Server::Paced(paced) => paced.rate(),
             Server::Other(service) => service.rate(),
+        }
+    }
+
+    fn set_rate(&mut self, rate: Option<BitRate>) -> bool {
+        match self {
+            Server::Wire(wire) => wire.set_rate(rate),
+            Server::Other(service) => service.set_rate(rate),
         }
     }
 }

@@ -8,7 +8,7 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 /// A packet leaves at once when it may, as a whole; the next one may leave when the bits of this one have passed at the
 /// rate. A change of the rate applies to what leaves after it.
 // Linux sch_cake.c, cake_dequeue and cake_advance_shaper.
-pub struct Paced {
+pub(super) struct Paced {
     /// `None`: no limit.
     rate: Option<BitRate>,
     free_at: Time,
@@ -18,11 +18,6 @@ impl Paced {
     /// Creates an idle service; `None`: no limit.
     pub fn new(rate: Option<BitRate>) -> Paced {
         Paced { rate, free_at: Time::ZERO }
-    }
-
-    /// Sets the rate; `None`: no limit.
-    pub fn set_rate(&mut self, rate: Option<BitRate>) {
-        self.rate = rate;
     }
 }
 
@@ -44,6 +39,11 @@ impl Service for Paced {
 
     fn alone(&self, _: Time, size: Bytes) -> Span {
         self.rate.map_or(Span::ZERO, |rate| rate.transmission_time(size))
+    }
+
+    fn set_rate(&mut self, rate: Option<BitRate>) -> bool {
+        self.rate = rate;
+        true
     }
 }
 

@@ -5,7 +5,7 @@ use airwnd_cell::{BearerId, BearerSetup, CellSite, Crew, Ran, RanSetup, UeSite, 
 use airwnd_kernel::{Codepoint, Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
 use airwnd_links::link::wifi::Medium;
-use airwnd_links::link::{Impairments, Link, Managed, Paced, Police, Queue, Server, wire::Wire};
+use airwnd_links::link::{Impairments, Link, Managed, Police, Queue, Server, wire::Wire};
 use airwnd_links::loss;
 use airwnd_network::{Access, Cause, Duplex, Hop, Network, OneWay, Outcome, Packet, Topology};
 use airwnd_phy::{Position, antenna};
@@ -101,11 +101,8 @@ impl Plan {
             }));
             let own = self.managed.then(|| {
                 let paced = |_| {
-                    let link = Link::new(
-                        Server::Paced(Paced::new(Some(BitRate(3_000_000)))),
-                        Span::ZERO,
-                        Queue::default(),
-                    );
+                    let link =
+                        Link::new(Server::paced(Some(BitRate(3_000_000))), Span::ZERO, Queue::default());
                     let fifo: aqm::Spec = read("kind = \"drop-tail\"\npackets = 20");
                     let context = QueueContext {
                         stream: Stream::new(0, "none"),
