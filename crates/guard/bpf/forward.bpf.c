@@ -656,6 +656,8 @@ ALWAYS_INLINE void on_ack(struct __sk_buff *skb, struct control *control, struct
 	flow->window = __builtin_bswap16(packet->tcp.window) << (receiver->shift & 15);
 	__u32 seen = lower(skb, packet, flow, segment->ack, target);
 	flow->clamp = seen < flow->window ? seen : 0;
+	// An echo is that of the first ACK with its value: a later one may have been held up for as long as an RTT.
+	bool has_new_value = segment->has_timestamps && is_before(receiver->ts_val, segment->ts_val);
 	note(&flow->connection, RECEIVER, segment, seen, now);
 	if (*flags & HAS_FIN && !is_before(segment->ack, flow->fin)) {
 		finish(key, flow, now);
@@ -664,11 +666,11 @@ ALWAYS_INLINE void on_ack(struct __sk_buff *skb, struct control *control, struct
 	bool has_news = receiver->ack != flow->reported_ack || flow->range_start != flow->range_end;
 	if (!is_guarded || *flags & IS_FINISHED || !has_news || !is_due(control, now - flow->ack_reported, least_rtt))
 		return;
-	if (segment->has_timestamps && !(*flags & AWAITS_ECHO)) {
+	if (has_new_value && !(*flags & AWAITS_ECHO)) {
 		flow->awaited = segment->ts_val;
 		*flags |= AWAITS_ECHO;
 	}
-	report(key, flow, now, EVENT_ACK, segment->ts_val);
+	report(key, flow, now, EVENT_ACK, has_new_value ? segment->ts_val : 0);
 }
 
 SEC("classifier")

@@ -30,7 +30,7 @@ struct observation {
 	__u32 segments; // data segments received in total
 	__u32 ts_val;   // timestamps of the newest incoming segment
 	__u32 ts_ecr;
-	__u32 ack_ts_val; // TSval of the ACK (on the way)
+	__u32 ack_ts_val; // TSval of the ACK (on the way); 0: an earlier ACK had it
 	__u32 mss;
 	__u32 unread; // bytes in order that the application has not read
 	__u32 free;   // largest window that the receiver would offer by itself

@@ -57,7 +57,7 @@ pub struct Observation {
     pub segments: u32,
     /// Timestamps of the newest incoming segment.
     pub timestamps: Option<Timestamps>,
-    /// TSval of the ACK, on a router.
+    /// TSval of the ACK, on a router; `None`: an earlier ACK had it, and an echo would be that of it.
     pub ack_ts_val: Option<u32>,
     /// Unit of the receiver's timestamps.
     pub unit: TimestampUnit,
@@ -126,7 +126,7 @@ impl Observation {
             segments,
             // Zero: nothing to echo yet.
             timestamps: (has_timestamps && ecr != 0).then_some(Timestamps { val, ecr }),
-            ack_ts_val: (has_timestamps && is_on_the_way).then_some(ack_ts_val),
+            ack_ts_val: (has_timestamps && is_on_the_way && ack_ts_val != 0).then_some(ack_ts_val),
             unit,
             mss: mss.clamp(MSS_MIN, u32::from(u16::MAX)),
             unread: Bytes(u64::from(unread)),

@@ -440,6 +440,28 @@ fn an_ack_of_data_that_is_not_noted_yet_is_lowered() {
     assert_eq!(lab.pass(&early), LIMITED);
 }
 
+/// A later ACK may have been held up for as long as an RTT, and the echo is that of the first.
+#[test]
+fn only_the_first_ack_with_a_value_awaits_its_echo() {
+    let Some(mut lab) = Lab::open() else { return };
+    let mut ends = limited(&mut lab, 1, 2, true);
+    let mut acknowledged = |ticks: u32| {
+        ends.clock += ticks;
+        let data = ends.segment(Sender, ACK, LENGTH);
+        ends.pass(&mut lab, data);
+        let ack = ends.segment(Receiver, ACK, 0);
+        ends.pass(&mut lab, ack);
+        let reports = lab.reports();
+        let report = reports.iter().rfind(|seen| seen.event == Event::Ack).expect("each ACK is reported");
+        (ack.timestamps.map(|(val, _)| val), report.ack_ts_val)
+    };
+    let (sent, reported) = acknowledged(1);
+    assert!(sent.is_some() && reported == sent);
+    assert_eq!(acknowledged(0), (sent, None));
+    let (sent, reported) = acknowledged(1);
+    assert_eq!(reported, sent);
+}
+
 #[test]
 fn what_an_end_refuses_before_the_first_data_changes_nothing() {
     let Some(mut lab) = Lab::open() else { return };
