@@ -180,9 +180,11 @@ def run(case: Case) -> tuple[float, float, float, float, float]:
     phone = next(ue for ue in table["ue"] if ue["name"] == "phone")
     phone["shaper"] = shaper(case)
     table.update(name="shapers", duration=f"{SECONDS}s", tcp={"stack": "linux"})
-    table["flow"] = [*table.get("flow", []), *flows(case)]
+    own = flows(case)
+    table["flow"] = [*table.get("flow", []), *own]
     rows = Scenario.from_dict(table).run(seed=1 + case.run).flows.to_dicts()
-    of_phone = {row["group"]: row for row in rows if row["group"] in {one["id"] for one in flows(case)}}
+    names = {one["id"] for one in own}
+    of_phone = {row["group"]: row for row in rows if row["group"] in names}
     ping = of_phone.pop("ping")
     up = of_phone.pop("upload", {"goodput_kbps": 0.0})["goodput_kbps"]
     down = sum(row["goodput_kbps"] for row in of_phone.values())

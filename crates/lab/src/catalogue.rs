@@ -150,23 +150,20 @@ pub fn stacks() -> Vec<StackInfo> {
 
 /// Names of the congestion controls that need ECN, and so a queue that marks.
 pub fn controls_of_marks() -> Vec<String> {
-    let needs_marks = |kind: &String| {
-        let spec =
-            Node::from_json(&json!(kind).to_string(), "catalogue").and_then(|node| cc::Spec::read(&node));
-        // A control without defaults is external, and needs none.
-        spec.is_ok_and(|spec| spec.needed_ecn().is_some())
-    };
-    cc::Spec::kinds().into_iter().filter(needs_marks).collect()
+    kinds_that(cc::Spec::kinds(), |spec: cc::Spec| spec.needed_ecn().is_some())
 }
 
 /// Kinds of traffic over UDP; sources from outside declare their transport.
 pub fn udp_traffic() -> Vec<String> {
-    let is_udp = |kind: &String| {
-        let spec = Node::from_json(&json!(kind).to_string(), "catalogue");
-        let spec = spec.and_then(|node| traffic::Spec::read(&node));
-        spec.is_ok_and(|spec| !spec.is_outside() && spec.transport() == traffic::Transport::Udp)
+    kinds_that(traffic::Spec::kinds(), |spec: traffic::Spec| spec.transport() == traffic::Transport::Udp)
+}
+
+/// Kinds whose default values satisfy a condition. A member without defaults comes from outside, and is none of them.
+fn kinds_that<S: Param>(kinds: Vec<String>, holds: impl Fn(S) -> bool) -> Vec<String> {
+    let spec = |kind: &String| {
+        Node::from_json(&json!(kind).to_string(), "catalogue").and_then(|node| S::read(&node))
     };
-    traffic::Spec::kinds().into_iter().filter(is_udp).collect()
+    kinds.into_iter().filter(|kind| spec(kind).is_ok_and(&holds)).collect()
 }
 
 /// A table of results.

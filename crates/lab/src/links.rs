@@ -1,8 +1,7 @@
 //! Links of a scenario.
 
-use airwnd_catalog::{
-    Choice, Defaults, Error, Fault, Fields, Files, Node, Param, ParamSet, Params, Value, read_kind,
-};
+use airwnd_catalog::derived::keys;
+use airwnd_catalog::{Choice, Defaults, Error, Fault, Fields, Files, Node, Param, Params, Value, read_kind};
 use airwnd_kernel::{Direction, Stream};
 use airwnd_links::link::{self, Duplicate, Impairments, Jitter, Police, Queue, Reorder, SMALLEST_BURST, Tbf};
 use airwnd_links::{aqm, loss};
@@ -381,7 +380,7 @@ impl Link {
 
 impl Param for Link {
     fn read(node: &Node) -> Result<Self, Error> {
-        let shared: Vec<&str> = LinkSettings::infos().iter().map(|info| info.name).collect();
+        let shared = keys::<LinkSettings>();
         let own = own_table(node, &shared);
         let kind = read_kind(&own, "link", &link::Spec::kinds())?;
         let own_keys = link::Spec::keys(kind);

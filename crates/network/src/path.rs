@@ -2,8 +2,8 @@
 //!
 //! A route is a list of hops, and [`take_hop`](Network::take_hop) takes one after the other: server link, access links
 //! or a Wi-Fi channel, S1-U, the bearer's queue at the eNB and the air, a link of the device itself (its shaper); uplink
-//! the same hops in reverse, with the bearer's queue at the UE. Links are in `wires.rs`, TTIs in the crate `airwnd-cell`, and the dispatch of events in
-//! `network.rs`.
+//! the same hops in reverse, with the bearer's queue at the UE. Links are in `wires.rs`, TTIs in the crate
+//! `airwnd-cell`, and the dispatch of events in `network.rs`.
 
 use crate::ledger::Cause;
 use crate::network::Network;

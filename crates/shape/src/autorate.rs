@@ -1,7 +1,7 @@
 //! Rates by the delay of pings.
 
+use crate::Control;
 use crate::law::TICK;
-use crate::{Control, Segment};
 use airwnd_catalog::Params as Declared;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -118,8 +118,6 @@ impl Autorate {
 }
 
 impl Control for Autorate {
-    fn on_segment(&mut self, _: &Segment) {}
-
     fn on_ping(&mut self, now: Time, rtt: Span) {
         let delay_ms = rtt.as_millis() / 2.0;
         let baseline_ms = self.baseline_ms.unwrap_or(delay_ms);

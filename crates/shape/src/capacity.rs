@@ -87,10 +87,9 @@ struct OneWay {
     law: Law,
     standing: Standing,
     meter: QueuedMeter,
-    /// Totals at the last tick; `None`: there was none.
+    /// Intervals with a queue since the last tick, without pauses of the link.
     queued: Queued,
-    /// Intervals that are pauses of the link, which do not count.
-    pauses: Queued,
+    /// Time and bytes at the last tick; `None`: there was none.
     bytes: Option<(Time, Bytes)>,
     /// Time and bytes of the last segment at the bottleneck.
     last: (Time, Bytes),
@@ -101,8 +100,7 @@ impl OneWay {
     /// Ends a tick, in which all packets until then had this number of bytes; returns whether minima are out of date.
     fn tick(&mut self, now: Time, bytes: Bytes) -> bool {
         self.queue = self.standing.delay(now);
-        let total = self.meter.total() - self.pauses;
-        let queued = total - std::mem::replace(&mut self.queued, total);
+        let queued = std::mem::take(&mut self.queued);
         let (since, before) = self.bytes.replace((now, bytes)).unwrap_or((now, bytes));
         let (time, bytes) = (now.since(since), bytes.saturating_sub(before));
         let is_stale = self.law.tick(&Passed { time, bytes, queued, queue: self.queue });
@@ -119,8 +117,8 @@ impl OneWay {
         self.last = (self.last.0.max(sent), self.last.1.max(bytes));
         let interval = self.meter.add(self.last.0, self.last.1, queue);
         let rate = self.law.rate().unwrap_or_else(|| self.law.load());
-        if interval.time > PAUSE.max(rate.transmission_time(interval.bytes) * 4) {
-            self.pauses += interval;
+        if interval.time <= PAUSE.max(rate.transmission_time(interval.bytes) * 4) {
+            self.queued += interval;
         }
     }
 

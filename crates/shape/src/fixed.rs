@@ -1,6 +1,6 @@
 //! Rates that the user knows.
 
-use crate::{Control, Segment};
+use crate::Control;
 use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Time};
 
@@ -31,8 +31,6 @@ impl Fixed {
 }
 
 impl Control for Fixed {
-    fn on_segment(&mut self, _: &Segment) {}
-
     fn tick(&mut self, _: Time, _: Bytes, _: Bytes) -> [Option<BitRate>; 2] {
         self.rates
     }

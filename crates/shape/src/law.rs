@@ -95,8 +95,8 @@ pub enum Phase {
 /// so that what enters the bottleneck drains the excess with this time constant. The aim is 5 ms and two packets. A queue
 /// of up to 10 ms more does not show the capacity, since delays vary as much in a cell: the rate is reduced by a sixth of
 /// that per tick. Below half of the aim the rate grows by 1 to 5 % per tick if the traffic uses at least 65 % of it, to at
-/// most 1.3 times what passes. Between, and without traffic, it stays. Where no segment shows the delay for a second, the traffic is limited
-/// for nothing that is known: the rate grows by 5 % per tick.
+/// most 1.3 times what passes. Between, and without traffic, it stays. Where no segment shows the delay for a second, the
+/// traffic is limited for nothing that is known: the rate grows by 5 % per tick.
 ///
 /// A queue that has not been empty for 8 s is drained for 300 ms, since its own delay would become the minimum from which
 /// it is measured. If it stays the same for 3 s although the rate was reduced by a fifth or more, it is not that of this
@@ -110,8 +110,8 @@ pub struct Law {
     /// Bits per second; `None`: no limit.
     rate: Option<u64>,
     phase: Phase,
-    /// Count of [`BEGIN_TICKS`], and ticks in succession: of growth, without knowledge of the queue, since the queue
-    /// was empty, and until the end of a dip.
+    /// Count of [`BEGIN_TICKS`], and ticks in succession: of growth, without knowledge of the queue, since the queue was
+    /// empty, and until the end of a dip.
     beginning: u32,
     growing: u32,
     blind: u32,

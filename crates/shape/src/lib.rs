@@ -31,7 +31,7 @@ pub enum Spec {
 /// Determines the rates of the shapers of an access link.
 pub trait Control: Send {
     /// Adds a segment.
-    fn on_segment(&mut self, seen: &Segment);
+    fn on_segment(&mut self, _seen: &Segment) {}
 
     /// Adds the answer to a ping that this side has sent over the link.
     fn on_ping(&mut self, _now: Time, _rtt: Span) {}

@@ -1,6 +1,7 @@
 """Transport protocols of traffic."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from airwnd import _native
@@ -16,4 +17,9 @@ def is_udp(traffic: Mapping[str, Any]) -> bool:
     >>> is_udp({"kind": "python", "class": "calls.py:Call", "transport": "udp"})
     True
     """
-    return traffic.get("transport") == "udp" or traffic["kind"] in _native.udp_traffic()
+    return traffic.get("transport") == "udp" or traffic["kind"] in _kinds()
+
+
+@cache
+def _kinds() -> frozenset[str]:
+    return frozenset(_native.udp_traffic())

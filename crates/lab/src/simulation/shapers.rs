@@ -65,15 +65,19 @@ impl Shapers {
 
     /// Notes the answer to a ping of a UE.
     pub fn on_ping(&mut self, now: Time, ue: u32, rtt: Span) {
-        if let Some(shaper) = self.0.iter_mut().find(|shaper| shaper.ue == ue) {
+        if let Some(shaper) = self.at(ue) {
             shaper.control.on_ping(now, rtt);
         }
     }
 
     /// Sets the rates of a UE's shapers from outside. Returns their link; `None`: they take no rates.
     pub fn set(&mut self, ue: u32, rates: [Option<BitRate>; 2]) -> Option<LinkId> {
-        let shaper = self.0.iter_mut().find(|shaper| shaper.ue == ue)?;
+        let shaper = self.at(ue)?;
         shaper.control.set_rates(rates).then_some(shaper.link)
+    }
+
+    fn at(&mut self, ue: u32) -> Option<&mut Shaper> {
+        self.0.iter_mut().find(|shaper| shaper.ue == ue)
     }
 
     pub fn is_empty(&self) -> bool {
