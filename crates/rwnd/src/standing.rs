@@ -383,7 +383,9 @@ impl Standing {
 
     /// Records since when the queueing delay of every segment has exceeded the target by more than the usual excess.
     fn note_excess(&mut self, now: Time, queue_s: f64) {
-        if queue_s > self.params.target.as_secs() + USUAL_EXCESS_S {
+        // A probe for competitors changes the rate by itself.
+        let is_probing = self.competition.as_ref().is_some_and(Competition::is_probing);
+        if queue_s > self.params.target.as_secs() + USUAL_EXCESS_S && !is_probing {
             self.excess_since.get_or_insert(now);
         } else {
             (self.excess_since, self.excess_before_probe) = (None, EXCESS_BEFORE_PROBE);

@@ -139,7 +139,7 @@ enum Phase {
 /// is in force again, and remains so if the queue is short in a round trip. If it has not been after two round trips in
 /// which the window was in force and the queue did not shrink any more, the wait is twice as long, up to 1024 round trips.
 /// A probe lasts about four round trips: 6 % of the first wait, 3 % of the second. It begins after a quarter of the wait if
-/// the minimum queue of a round trip is 0.7 times its mean, or the rate 1.3 times its mean: the competitor may have gone,
+/// the minimum queue of a round trip is 0.7 times its mean, or the rate of two is 1.3 times its mean: the competitor may have gone,
 /// or another control that was released because of this one probes. Two controls that each take the other for a competitor
 /// therefore probe together.
 #[derive(Clone, Debug)]
@@ -157,6 +157,8 @@ pub(crate) struct Competition {
     /// Traffic of the device, and consecutive round trips with a queue that does not shrink beside other traffic.
     beside: Beside,
     shared_rounds: u32,
+    /// Whether there has been a round trip without a queue.
+    has_been_short: bool,
     /// Minimum queue of the last round trip.
     last_queue: Span,
     /// Whether the control is released because of the uplink's queue.
@@ -167,8 +169,11 @@ pub(crate) struct Competition {
     /// Means while released: queue in seconds, that of the last round trip in a probe, and bytes per second.
     mean_queue_s: f64,
     mean_rate: f64,
-    /// Data of a round trip, a maximum that decreases.
+    /// Whether the rate of the last round trip exceeded its mean by that multiple while released.
+    is_faster: bool,
+    /// Data of a round trip, a maximum that decreases, and that before the window was restricted by a queue or a probe.
     data: f64,
+    data_before: f64,
 }
 
 impl Competition {
@@ -184,14 +189,22 @@ impl Competition {
             total: 0,
             beside: Beside::new(),
             shared_rounds: 0,
+            has_been_short: false,
             last_queue: Span::ZERO,
             is_behind_upload: false,
             since_dip: DIP_WAIT,
             dip_wait: DIP_WAIT,
             mean_queue_s: 0.0,
             mean_rate: 0.0,
+            is_faster: false,
             data: 0.0,
+            data_before: 0.0,
         }
+    }
+
+    /// Returns whether a probe restricts the sender.
+    pub fn is_probing(&self) -> bool {
+        matches!(self.phase, Phase::Probing { .. })
     }
 
     /// Returns whether the sender is not to be restricted.
@@ -250,16 +263,23 @@ impl Competition {
         self.phase = match self.phase {
             Phase::Controlled => {
                 self.since_dip = self.since_dip.saturating_add(1);
+                let is_in_force = segment.is_in_force(segment.window * USED_UP);
                 if is_short {
                     self.forget_queue();
-                } else if segment.is_in_force(segment.window * USED_UP) {
+                    self.has_been_short = true;
+                }
+                if !is_short && is_in_force {
                     self.total += 1;
                     self.remember(*round);
+                }
+                if !is_short && (is_in_force || traffic.is_first) {
                     let is_shrinking = min_queue.as_secs() < SHRINKING * self.last_queue.as_secs();
                     self.shared_rounds =
                         if traffic.is_shared { self.shared_rounds + u32::from(!is_shrinking) } else { 0 };
                 }
-                let enough = if traffic.has_grown { GROWN_ROUNDS } else { SHARED_ROUNDS };
+                // A queue that the connection finds at its start is not its own.
+                let precedes = traffic.is_first && !self.has_been_short;
+                let enough = if traffic.has_grown || precedes { GROWN_ROUNDS } else { SHARED_ROUNDS };
                 let is_of_device = self.shared_rounds >= enough;
                 let may_be_of_controls = min_queue.as_secs() <= OF_CONTROLS * segment.base_rtt.as_secs();
                 let is_old = self.total >= MAX_ROUNDS;
@@ -286,14 +306,16 @@ impl Competition {
                 }
             }
             Phase::Released { rounds, wait, has_changed } => {
-                let has_changed = has_changed
-                    || rounds >= wait / SETTLED
-                        && (min_queue.as_secs() < SHORTER * self.mean_queue_s
-                            || round.rate > FASTER * self.mean_rate);
+                // After a loss one round trip has the data of two.
+                let was_faster = std::mem::replace(&mut self.is_faster, round.rate > FASTER * self.mean_rate);
+                let is_shorter = min_queue.as_secs() < SHORTER * self.mean_queue_s;
+                let has_changed =
+                    has_changed || rounds >= wait / SETTLED && (is_shorter || was_faster && self.is_faster);
                 self.mean_queue_s += GAIN * (min_queue.as_secs() - self.mean_queue_s);
                 self.mean_rate += GAIN * (round.rate - self.mean_rate);
                 let rounds = rounds + 1;
                 if rounds >= wait || has_changed && rounds >= wait / EARLIEST {
+                    self.data_before = self.data;
                     Phase::Probing { rounds: 0, in_force: 0, wait }
                 } else {
                     Phase::Released { rounds, wait, has_changed }
@@ -321,6 +343,9 @@ impl Competition {
 
     fn release(&mut self, queue: Span, round: &Round, wait: u32) -> Phase {
         (self.mean_queue_s, self.mean_rate) = (queue.as_secs(), round.rate);
+        // The sender still has the cwnd of that time.
+        self.data = self.data.max(self.data_before);
+        self.is_faster = false;
         self.forget_queue();
         Phase::Released { rounds: 0, wait, has_changed: false }
     }
@@ -328,6 +353,7 @@ impl Competition {
     /// Counts round trips with a queue from here on.
     fn forget_queue(&mut self) {
         (self.count, self.total, self.shared_rounds) = (0, 0, 0);
+        self.data_before = self.data;
     }
 
     fn remember(&mut self, round: Round) {
@@ -507,6 +533,34 @@ mod tests {
             let round = released_at.unwrap();
             assert!((soonest..=latest).contains(&round), "{grows}: {round}");
         }
+    }
+
+    #[test]
+    fn a_competitor_that_was_there_before_releases_it_at_its_start() {
+        let mut bench = Bench::new();
+        // cwnd of slow start, beside a queue of 200 ms that others keep.
+        bench.offered = 65_000.0;
+        let released = (0..5).find(|round| {
+            bench.device.others += Bytes((LINK * bench.rtt_s) as u64);
+            bench.round(LINK, 200_000.0, 10_000.0 * 2.0_f64.powi(*round));
+            bench.competition.is_released()
+        });
+        assert_eq!(released, Some(2));
+    }
+
+    #[test]
+    fn after_a_probe_the_window_is_that_of_before() {
+        let mut bench = Bench::new();
+        let mut rates = Vec::new();
+        for _ in 0..200 {
+            bench.round(LINK, 200_000.0, 150_000.0);
+            rates.push((bench.competition.is_probing(), bench.rate));
+        }
+        let begin = rates.iter().position(|(is_probing, _)| *is_probing).unwrap();
+        let (before, probed) = (rates[begin - 1].1, &rates[begin..]);
+        let after = probed.iter().position(|(is_probing, _)| !is_probing).unwrap();
+        assert!(probed[after - 1].1 < 0.3 * before);
+        assert!(probed[after + 1].1 > 0.95 * before, "{:?}", &probed[..after + 3]);
     }
 
     #[test]
