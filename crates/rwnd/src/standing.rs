@@ -96,8 +96,9 @@ const HEADROOM: f64 = 2.0;
 /// throughout each of 16 consecutive round trips, or of at least four in which the rate has fallen to half and by more than
 /// the RTT. A queue of up to three RTTs may be that of other controls, each of which keeps the data of an RTT in flight; a
 /// dip to four segments must then leave at least half an RTT of it. If a fifth of what arrives at the device has no such
-/// control, eight round trips suffice, or two if that traffic has grown by a quarter. Released, the receiver offers twice
-/// the data of a round trip. It tries the control again after 64 round trips, or 16 if the queue has shrunk to 0.7 times or
+/// control, eight round trips suffice, or two if that traffic has grown by a quarter, or, in the first five, if it has
+/// tripled or the queue was there before. Round trips in which more than twice the window is still offered count only
+/// then. Released, the receiver offers twice the data of a round trip, or what that was before the window shrank. It tries the control again after 64 round trips, or 16 if the queue has shrunk to 0.7 times or
 /// the rate grown to 1.3 times its mean; if the queue is not short then, it is released for twice as long, up to 1024 round
 /// trips. A probe lasts about four round trips, 6 % of the first wait and 3 % of the next. The window is also released
 /// while the device uploads and U exceeds the minimum RTT: the ACKs between the upload's segments arrive in groups, and so
