@@ -41,7 +41,7 @@ const WAY_BACK: f64 = 2.0;
 /// again where U is much longer than RTTmin; and two-way traffic fills the two queues in turn, so that the window must hold
 /// both. As long as there is a queue in the downlink the rate is that of the link, whatever the window is, so that neither
 /// RTT nor U feed back on it. A connection that begins while there is a queue has that queue in its minimum one-way delay, and
-/// so in its U; up to (lambda - 1) RTTmin of the excess of its minimum RTT over the path's are not counted.
+/// so in each U; it does not count, up to (lambda - 1) RTTmin.
 ///
 /// With `competes` the window is released where the queue is that of others, or of an upload, by the rule of `standing`.
 ///
@@ -118,14 +118,14 @@ impl Drwa {
     /// Delay that an uplink queue adds.
     fn way_back(&self, min_rtt: Span) -> Span {
         let back = self.downlink.way_back();
-        back - self.downlink.late(min_rtt, self.aim(min_rtt)).min(back)
+        back - self.downlink.late(self.aim(min_rtt)).min(back)
     }
 
     /// Looks whether the queue is that of others. `queue`: that of the downlink, if known.
     fn compete(&mut self, arrival: &Arrival, queue: Option<Span>, view: &RecvView) {
         let Some(min_rtt) = self.rounds.min_rtt() else { return };
         let (aim, back) = (self.aim(min_rtt), self.way_back(min_rtt));
-        let queue = queue.map(|queue| queue + self.downlink.late(min_rtt, aim));
+        let queue = queue.map(|queue| queue + self.downlink.late(aim));
         let Some(competition) = &mut self.competition else { return };
         let of_both = view.rtt.map_or(Span::ZERO, |rtt| rtt - min_rtt.min(rtt));
         let aim_s = aim.as_secs() + (WAY_BACK - 1.0) * back.as_secs();

@@ -46,14 +46,14 @@ const HEADROOM: f64 = 2.0;
 /// connections of the device. The queueing delay of segment i is that of the downlink:
 ///
 /// ```math
-/// q_i = \mathit{OWD}_i - \mathit{OWD}_{\min} - \frac{\mathrm{tick}}{2} + \mathit{RTT}_{\min} - \min_n \mathit{RTT}_{\min}
+/// q_i = \mathit{OWD}_i - \mathit{OWD}_{\min} - \frac{\mathrm{tick}}{2} + Q
 /// ```
 ///
 /// The one-way delay (OWD) contains neither the wait of a delayed ACK nor that for an uplink grant. Half a tick is the
-/// mean error of timestamps. The last two terms are the queue that was there when this connection started, if another of
-/// the device's n connections has seen the path without it; they are not used after a longer route. They count up to the
-/// queue that the control itself keeps: which direction had more is unknown, and an uplink's queue must not shrink the
-/// window. The capacity is the quotient of two sums over intervals, in which the weight of an interval decreases with its
+/// mean error of timestamps. Q is the queue in which this connection began, which its minimum one-way delay contains, if
+/// another connection of the device has seen the path without it: the lesser of the excess of its minimum RTT, and of the
+/// minimum of U (below). It counts up to the queue that the control itself keeps: which direction had more is unknown, and
+/// an uplink's queue must not shrink the window. The capacity is the quotient of two sums over intervals, in which the weight of an interval decreases with its
 /// age by `memory`:
 ///
 /// ```math
@@ -365,16 +365,12 @@ impl Standing {
         exact + Span(sent.rem_euclid(i128::from(self.params.tick.0)) as u64)
     }
 
-    /// Returns the minimum RTT, and the part of the minimum one-way delay that is a queue of the downlink, in seconds.
-    fn base_s(&self, view: &RecvView) -> (f64, f64) {
-        let own = self.base_rtt;
+    /// Returns the minimum RTT.
+    fn path_rtt(&self, view: &RecvView) -> Option<Span> {
         // Minima of other connections may be those of a former route.
         let is_same = self.dip_interval.is_none();
         let others = [view.device.min_rtt, self.path_rtt].into_iter().flatten().filter(|_| is_same);
-        let path = others.chain(own).min().unwrap_or(Span::ZERO);
-        // Which direction was longer at the start is unknown. More than this control's own queue is that of others.
-        let late_s = own.map_or(0.0, |own| (own - path).as_secs()).min(self.target_s(view));
-        (path.as_secs(), late_s)
+        self.base_rtt.map(|own| others.chain([own]).min().unwrap_or(own))
     }
 
     /// Target of the queueing delay in seconds.
@@ -590,9 +586,10 @@ impl RwndController for Standing {
             self.since = Some(now);
             self.round = Round::new(now);
         }
-        let (base_s, late_s) = self.base_s(view);
-        let base = self.base_rtt.map(|_| Span::from_secs_f64(base_s));
+        let base = self.path_rtt(view);
+        let base_s = base.unwrap_or_default().as_secs();
         let queue = self.downlink.add(now, delay, arrival.rtt, base);
+        let late_s = self.downlink.late(Span::from_secs_f64(self.target_s(view))).as_secs();
         let queue_s = queue.as_secs() - self.params.tick.as_secs() / 2.0 + late_s;
         self.note_excess(now, queue_s);
         let queued = self.measure(now, Span::from_secs_f64(queue_s.max(0.0)), Bytes(received), view);
@@ -753,22 +750,16 @@ mod tests {
     }
 
     #[test]
-    fn a_late_connection_knows_the_queue_that_it_finds() {
+    fn the_minimum_rtt_is_that_of_the_device_unless_the_route_has_become_longer() {
         let mut late = Standing::new(Params::default(), &ctx());
         let queue = Span::from_millis(30);
-        late.base_rtt = Some(BASE + queue);
         let mut view = view(None);
-        assert_eq!(late.base_s(&view), (0.070, 0.0));
         view.device.min_rtt = Some(BASE);
-        // The target; with the extra segments it is longer as long as the capacity is unknown.
-        late.capacity = 1e12;
-        let (base_s, late_s) = late.base_s(&view);
-        assert_eq!((base_s, (late_s * 1e6).round()), (0.040, 2000.0));
-        view.device.min_rtt = Some(BASE + queue - Span::from_millis(1));
-        assert!((late.base_s(&view).1 - 0.001).abs() < 1e-9);
-        // The minimum of other connections may be older than a longer route.
+        assert_eq!(late.path_rtt(&view), None);
+        late.base_rtt = Some(BASE + queue);
+        assert_eq!(late.path_rtt(&view), Some(BASE));
         late.dip_interval = Some(Span::from_secs(10));
-        assert_eq!(late.base_s(&view), (0.070, 0.0));
+        assert_eq!(late.path_rtt(&view), Some(BASE + queue));
     }
 
     #[test]
