@@ -92,10 +92,13 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "radio_trace": None,
         },
     ),
-    "Scenario.open_path": (SCENARIO.open_path, {"seed": 1, "series": None, "max_memory": None}),
+    "Scenario.open_path": (
+        SCENARIO.open_path,
+        {"seed": 1, "series": None, "max_memory": None, "radio": False},
+    ),
     "Path": (
         airwnd.Path,
-        {"scenario": SCENARIO, "seed": 1, "series": None, "qlog": None, "max_memory": None},
+        {"scenario": SCENARIO, "seed": 1, "series": None, "qlog": None, "radio": False, "max_memory": None},
     ),
     "Scenario.open_session": (SCENARIO.open_session, {"seed": 1, "series": None, "max_memory": None}),
     "Session": (Session, {"scenario": SCENARIO, "seed": 1, "series": None, "max_memory": None}),

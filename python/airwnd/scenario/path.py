@@ -5,13 +5,14 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from airwnd import _native
 from airwnd.scenario.packet import Packet
-from airwnd.scenario.qlog import Log
+from airwnd.scenario.qlog import RADIO, Log
 from airwnd.scenario.scenario import Scenario
-from airwnd.support.arguments import DURATION, MEMORY, NONE, PATH, SEED, TEXT, checked, instances
+from airwnd.support.arguments import DURATION, FLAG, MEMORY, NONE, PATH, SEED, TEXT, checked, instances
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -122,6 +123,9 @@ class Path:
         File for the packets of the owner and the events of the stacks at their ends, which :meth:`finish`
         writes; its name ends in ``.qlog`` or ``.json``. With `series` it also has the samples and handovers.
         ``None``: no file.
+    radio
+        Whether the qlog also has the grants, transport blocks, reports and RRC events of the UEs with flows.
+        The scenario has cells.
     max_memory
         Limit of the estimated memory, as for :meth:`airwnd.Scenario.run`.
 
@@ -135,7 +139,8 @@ class Path:
     Raises
     ------
     InputError
-        If `series` is not a time with a unit, or `qlog` is no such name or its folder is missing.
+        If `series` is not a time with a unit, `qlog` is no such name or its folder is missing, or there is
+        `radio` without `qlog`.
     ScenarioError
         If the network cannot be built.
     OSError
@@ -178,22 +183,26 @@ class Path:
         seed=SEED | NONE,
         series=DURATION | NONE,
         qlog=PATH | NONE,
+        radio=FLAG,
         max_memory=MEMORY | NONE,
     )
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         scenario: Scenario,
         seed: int | None = None,
         *,
         series: str | None = None,
         qlog: str | os.PathLike[str] | None = None,
+        radio: bool = False,
         max_memory: int | str | None = None,
     ) -> None:
+        if radio and qlog is None:
+            raise InputError("radio: the records are written to a qlog; give `qlog`, too")
         self.scenario = scenario
         self.seed = scenario.seed if seed is None else seed
         about = {"seed": self.seed, "engine": _native.ENGINE}
         self._log = None if qlog is None else Log(qlog, scenario.name, about)
-        self._native = scenario.open_path(self.seed, series, max_memory)
+        self._native = scenario.open_path(self.seed, series, max_memory, radio=radio)
         self._began = time.perf_counter()
 
     @property
@@ -235,7 +244,7 @@ class Path:
         """
         flow = self._native.open(ue, ports, dscp, protocol)
         if self._log is not None:
-            self._log.opened(self.id(flow), ue)
+            self._log.opened(self.id(flow), ue, self._native.ue(ue))
         return flow
 
     def id(self, flow: int) -> str:
@@ -332,7 +341,10 @@ class Path:
         ScenarioError
             If the simulation fails.
         """
-        return self._native.advance(to_s, before)
+        reached_s = self._native.advance(to_s, before)
+        if self._log is not None:
+            self._log.traced(self._native.radio())
+        return reached_s
 
     def poll(self) -> Packet | None:
         """Return the next packet that has left the network.
@@ -481,8 +493,12 @@ class Path:
 
         if self._log is not None:
             self._poll_the_last()
-        run = Run.of(self.scenario.resolved, end(self._native, self._began))
+        raw = end(self._native, self._began)
+        tables = dict(raw.tables)
+        radio = [(name, tables.pop(name)) for name in RADIO if name in tables]
+        run = Run.of(self.scenario.resolved, replace(raw, tables=tables))
         if self._log is not None:
+            self._log.traced(radio)
             self._log.write(run)
         return run
 
