@@ -5,14 +5,14 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from airwnd import _native
 from airwnd.scenario.packet import Packet
 from airwnd.scenario.qlog import RADIO, Log
 from airwnd.scenario.scenario import Scenario
-from airwnd.support.arguments import DURATION, FLAG, MEMORY, NONE, PATH, SEED, TEXT, checked, instances
+from airwnd.support.arguments import DURATION, FLAG, MEMORY, NONE, PATH, SEED, SEVERAL, TEXT, checked, instances
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -102,6 +102,35 @@ class Endpoint(ABC):
             Events as for :meth:`Path.log`.
         """
         return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Connection:
+    """Two endpoints of a flow, for :meth:`Path.run_all`.
+
+    Attributes
+    ----------
+    client
+        Endpoint at the UE.
+    server
+        Endpoint at the server.
+    ue
+        Name of the UE, as for :meth:`Path.open`.
+    start_s
+        When it begins, in seconds of the path; times of the endpoints are seconds since then.
+    stop_s
+        When the endpoints stop, in seconds of the path.
+    """
+
+    client: Endpoint
+    server: Endpoint
+    ue: str = "ue"
+    start_s: float = 0.0
+    stop_s: float = math.inf
+
+    def end(self, *, at_ue: bool) -> Endpoint:
+        """Return the endpoint at the UE, or that at the server."""
+        return self.client if at_ue else self.server
 
 
 class Path:
@@ -388,8 +417,8 @@ class Path:
     def run(self, client: Endpoint, server: Endpoint, until_s: float, *, ue: str = "ue") -> int:
         """Connect two endpoints through a flow until a time.
 
-        Timers precede events of the network at equal times; drops are not reported to the endpoints. At the
-        end, what they have received and sent again goes into the results.
+        Timers precede events of the network at equal times; drops are not reported to the endpoints. What they
+        have received and sent again goes into the results.
 
         Parameters
         ----------
@@ -415,51 +444,115 @@ class Path:
         ScenarioError
             If the simulation fails.
         """
-        if client.protocol != server.protocol:
-            raise InputError(f"protocol: one end has {client.protocol!r}, the other {server.protocol!r}")
-        flow = self.open(ue, protocol=client.protocol)
-        ends = {True: client, False: server}
+        return self.run_all([Connection(client, server, ue, self.time_s)], until_s)[0]
+
+    @checked(connections=SEVERAL)
+    def run_all(self, connections: Sequence[Connection], until_s: float) -> list[int]:
+        """Connect several pairs of endpoints until a time, as :meth:`run` connects one.
+
+        Parameters
+        ----------
+        connections
+            Endpoints with their UEs and times.
+        until_s
+            Time in seconds.
+
+        Returns
+        -------
+        list[int]
+            Numbers of the flows, in the order of `connections`.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`run`, or if a connection starts before the present.
+        ScenarioError
+            If the simulation fails.
+        """
+        for each in connections:
+            if not self.time_s <= each.start_s <= until_s:
+                raise InputError(
+                    f"start_s: expected a time from the present, {self.time_s:g} s, to the end, {until_s:g} s; "
+                    f"found {each.start_s:g} s"
+                )
+        waiting = sorted(connections, key=lambda each: -each.start_s)
+        flows: dict[Connection, int] = {}
+        running: dict[int, Connection] = {}
         now_s = self.time_s
         calls = 0
-        for at_ue, endpoint in ends.items():
-            self._transmit(flow, endpoint, now_s, at_ue=at_ue)
         while True:
-            timers = [(due_s, at_ue) for at_ue, each in ends.items() if (due_s := each.timeout()) is not None]
-            first_s = max(min(timers)[0], now_s) if timers else math.inf
+            for flow in [flow for flow, started in running.items() if started.stop_s <= now_s]:
+                self._report(flow, running.pop(flow))
+            while waiting and waiting[-1].start_s <= now_s:
+                started = waiting.pop()
+                flow = flows[started] = self._begin(started)
+                running[flow] = started
+                for at_ue in (True, False):
+                    self._transmit(flow, started, now_s, at_ue=at_ue)
+            timers = [
+                (started.start_s + due_s, flow, at_ue)
+                for flow, started in running.items()
+                for at_ue in (True, False)
+                if (due_s := started.end(at_ue=at_ue).timeout()) is not None
+            ]
+            changes = [started.stop_s for started in running.values()]
+            changes += [waiting[-1].start_s] if waiting else []
+            first_s = max(min(changes, default=math.inf), now_s)
+            if timers:
+                first_s = max(min(first_s, min(timers)[0]), now_s)
             is_timer = first_s <= until_s
             before_s = now_s
             now_s = self.advance(min(first_s, until_s), before=is_timer)
             calls = calls + 1 if now_s == before_s else 0
             if calls > MAX_CALLS:
                 raise InputError(f"at {now_s:g} s an endpoint {_STUCK}")
-            if self._deliver(flow, ends, now_s):
+            if self._deliver(running, now_s):
                 continue
             if not is_timer:
                 break
             # A whole nanosecond as a float may be just before the time that the endpoint has stated.
             now_s = max(now_s, first_s)
-            for due_s, at_ue in timers:
+            for due_s, flow, at_ue in timers:
                 if due_s <= now_s:
-                    ends[at_ue].on_timeout(now_s)
-                    self._transmit(flow, ends[at_ue], now_s, at_ue=at_ue)
-        for at_ue, endpoint in ends.items():
-            self._native.report(flow, at_ue, endpoint.received_bytes, endpoint.retransmissions)
-        return flow
+                    started = running[flow]
+                    started.end(at_ue=at_ue).on_timeout(now_s - started.start_s)
+                    self._transmit(flow, started, now_s, at_ue=at_ue)
+        for flow, started in running.items():
+            self._report(flow, started)
+        return [flows[each] for each in connections]
 
-    def _deliver(self, flow: int, ends: dict[bool, Endpoint], now_s: float) -> bool:
+    def _begin(self, connection: Connection) -> int:
+        client, server = connection.client, connection.server
+        if client.protocol != server.protocol:
+            raise InputError(f"protocol: one end has {client.protocol!r}, the other {server.protocol!r}")
+        return self.open(connection.ue, protocol=client.protocol)
+
+    def _deliver(self, running: Mapping[int, Connection], now_s: float) -> bool:
         """Pass the packets that have left the network to the endpoints; return whether there were any."""
         is_any = False
         while (packet := self.poll()) is not None:
             is_any = True
-            if packet.dropped is None and packet.flow == flow:
-                endpoint = ends[packet.to_ue]
-                endpoint.receive(now_s, packet.data, packet.ecn)
-                self._transmit(flow, endpoint, now_s, at_ue=packet.to_ue)
+            started = running.get(packet.flow)
+            if packet.dropped is None and started is not None:
+                endpoint = started.end(at_ue=packet.to_ue)
+                before = endpoint.received_bytes
+                endpoint.receive(now_s - started.start_s, packet.data, packet.ecn)
+                if endpoint.received_bytes != before:
+                    # Time series have the goodput of each interval.
+                    received, again = endpoint.received_bytes, endpoint.retransmissions
+                    self._native.report(packet.flow, packet.to_ue, received, again)
+                self._transmit(packet.flow, started, now_s, at_ue=packet.to_ue)
         return is_any
 
-    def _transmit(self, flow: int, endpoint: Endpoint, now_s: float, *, at_ue: bool) -> None:
+    def _report(self, flow: int, connection: Connection) -> None:
+        for at_ue in (True, False):
+            endpoint = connection.end(at_ue=at_ue)
+            self._native.report(flow, at_ue, endpoint.received_bytes, endpoint.retransmissions)
+
+    def _transmit(self, flow: int, connection: Connection, now_s: float, *, at_ue: bool) -> None:
+        endpoint = connection.end(at_ue=at_ue)
         name = type(endpoint).__name__
-        for count, datagram in enumerate(endpoint.transmit(now_s)):
+        for count, datagram in enumerate(endpoint.transmit(now_s - connection.start_s)):
             if count == MAX_CALLS:
                 raise InputError(f"at {now_s:g} s {name}.transmit {_STUCK}")
             data, ecn = datagram if isinstance(datagram, tuple) else (datagram, 0)
