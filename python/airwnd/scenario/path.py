@@ -12,10 +12,22 @@ from airwnd import _native
 from airwnd.scenario.packet import Packet
 from airwnd.scenario.qlog import RADIO, Log
 from airwnd.scenario.scenario import Scenario
-from airwnd.support.arguments import DURATION, FLAG, MEMORY, NONE, PATH, SEED, SEVERAL, TEXT, checked, instances
+from airwnd.support.arguments import (
+    DURATION,
+    FLAG,
+    MEMORY,
+    NONE,
+    PATH,
+    SEED,
+    SEVERAL,
+    TEXT,
+    checked,
+    instances,
+)
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
+    from airwnd.results.raw import Raw
     from airwnd.scenario.run import Run
 
 MAX_CALLS = 100_000
@@ -417,8 +429,8 @@ class Path:
     def run(self, client: Endpoint, server: Endpoint, until_s: float, *, ue: str = "ue") -> int:
         """Connect two endpoints through a flow until a time.
 
-        Timers precede events of the network at equal times; drops are not reported to the endpoints. What they
-        have received and sent again goes into the results.
+        Timers precede events of the network at equal times; drops are not reported to the endpoints. What
+        these have received and sent again goes into the results.
 
         Parameters
         ----------
@@ -472,7 +484,7 @@ class Path:
         for each in connections:
             if not self.time_s <= each.start_s <= until_s:
                 raise InputError(
-                    f"start_s: expected a time from the present, {self.time_s:g} s, to the end, {until_s:g} s; "
+                    f"start_s: expected {self.time_s:g} s, the present, to {until_s:g} s, the end; "
                     f"found {each.start_s:g} s"
                 )
         waiting = sorted(connections, key=lambda each: -each.start_s)
@@ -495,11 +507,7 @@ class Path:
                 for at_ue in (True, False)
                 if (due_s := started.end(at_ue=at_ue).timeout()) is not None
             ]
-            changes = [started.stop_s for started in running.values()]
-            changes += [waiting[-1].start_s] if waiting else []
-            first_s = max(min(changes, default=math.inf), now_s)
-            if timers:
-                first_s = max(min(first_s, min(timers)[0]), now_s)
+            first_s = max(_first_s(timers, running, waiting), now_s)
             is_timer = first_s <= until_s
             before_s = now_s
             now_s = self.advance(min(first_s, until_s), before=is_timer)
@@ -581,12 +589,11 @@ class Path:
         OSError
             If the qlog cannot be written.
         """
-        from airwnd.results.engine import end
         from airwnd.scenario.run import Run
 
         if self._log is not None:
             self._poll_the_last()
-        raw = end(self._native, self._began)
+        raw = self.finish_raw()
         tables = dict(raw.tables)
         radio = [(name, tables.pop(name)) for name in RADIO if name in tables]
         run = Run.of(self.scenario.resolved, replace(raw, tables=tables))
@@ -594,6 +601,12 @@ class Path:
             self._log.traced(radio)
             self._log.write(run)
         return run
+
+    def finish_raw(self) -> "Raw":
+        """End the path as :meth:`finish` does, but return the results without frames, and write no qlog."""
+        from airwnd.results.engine import end
+
+        return end(self._native, self._began)
 
     def _poll_the_last(self) -> None:
         """Log the packets that leave the network at the present, the last instant of the results."""
@@ -605,3 +618,16 @@ class Path:
 
     def __repr__(self) -> str:
         return f"<Path of {self.scenario}, seed {self.seed}>"
+
+
+def _first_s(
+    timers: Sequence[tuple[float, int, bool]],
+    running: Mapping[int, Connection],
+    waiting: Sequence[Connection],
+) -> float:
+    """Return the time of the first timer, end or begin of a connection; the last one waiting is the next."""
+    stops_s = (started.stop_s for started in running.values())
+    first_s = min(stops_s, default=math.inf)
+    if timers:
+        first_s = min(first_s, min(timers)[0])
+    return min(first_s, waiting[-1].start_s) if waiting else first_s
