@@ -304,8 +304,6 @@ def test_a_changed_candidate_is_found(small: Path, cli: Cli, tmp_path: Path) -> 
     ("words", "message"),
     [
         (("cubicc",), "cubicc: unknown sender; did you mean `cubic`?"),
-        (("kernel:bbr",), "kernel:bbr: congestion controls of this machine's kernel cannot be evaluated yet"),
-        (("quinn:bbr",), "quinn:bbr: stacks outside the engine cannot be evaluated yet"),
         (("rwnd:standin",), "rwnd:standin: unknown receiver; did you mean `standing`?"),
         (("nothere.py:Mine",), "nothere.py:Mine: there is no file nothere.py"),
         (

@@ -126,6 +126,9 @@ def evaluate(
     my_cc.py:Gentle      a Python class, which is executed
     rwnd:standing        a receive-window control
     aqm:codel            a queue discipline
+    kernel:bbr           TCP of this machine's kernel, in real time
+    quinn:bbr            a stack of an installed package, such as airwnd-stacks
+    stack:mine.py:connect  a stack in Python, as for airwnd stack
 
     The same command continues an interrupted evaluation. Naming a file executes it.
     """  # noqa: D301 (Click requires the backspace)
@@ -151,6 +154,9 @@ def evaluate(
             "Name a candidate, as in `airwnd evaluate cubic`.", click.get_current_context()
         )
     subject = candidates.parse(candidate, toml_values(setting_pairs(settings)))
+    if subject.is_real and jobs is None:
+        # Sessions in real time would disturb each other.
+        pool = workers(1, dask, max_memory)
     names = tuple(filter(None, map(str.strip, (against or "").split(","))))
     contests = [
         Contest.of(Suite.load(name), subject, names, timeout_s)
@@ -266,7 +272,7 @@ def _verify(
     if candidate not in (None, name):
         raise InputError(f"{path}: a report of {name}, not of {candidate}")
     # A report may come from anywhere: only the user's own word executes a file.
-    if ":" in name and before.candidate.kind == "sender" and not candidate:
+    if candidates.names_code(name) and not candidate:
         raise InputError(f"{path}: to execute {name}, write airwnd evaluate {name} --verify {path}")
     subject = candidates.parse(name, before.candidate.parameters)
     names = suites or tuple(each.name for each in before.suites)
@@ -286,10 +292,13 @@ def _verify(
     with TemporaryDirectory(dir=out, prefix="verify-") as folder:
         done = _run(contests, efforts, Path(folder), pool, progress)
         now = reports.gather(done)
-    differences += verify.results(before, now)
+    differences += verify.results(before, now, is_real=subject.is_real)
     for each in differences:
         click.echo(str(each))
     if differences:
         raise click.exceptions.Exit(_DIFFERS)
+    if subject.is_real:
+        click.echo(f"{path}: {counted(len(before.criteria()), 'row')} again, all intervals overlap")
+        return
     same = "the same bytes" if reports.written(now) == path.read_bytes() else "the same results"
     click.echo(f"{path}: {counted(len(before.criteria()), 'row')} again, {same}")

@@ -206,6 +206,8 @@ def read(path: Path) -> Report:
 def candidate_digest(contest: Contest) -> str:
     """Return the digest of a candidate, with all its parameters and its code."""
     subject = contest.candidate
+    if subject.outside is not None:
+        return digest({**subject.parameters, "code": contest.code_digest})
     for entry in contest.suite.entry.scenario:
         point = next(point for point in contest.points(entry) if point.who == CANDIDATE)
         resolved = contest.scenario(entry, point).resolved
