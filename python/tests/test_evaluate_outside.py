@@ -140,7 +140,7 @@ def test_a_criterion_that_a_stack_cannot_be_evaluated_against_says_why(folder: P
         "drx": f"{name} sends without end, and not transfer traffic",
         "uplink": f"{folder}/mine.py:download: unknown option `upload`; allowed: none",
     }
-    assert reasons("bbr-draft")["A.14"] == f"{name} does not report series.in_flight_bytes"
+    assert reasons("bbr-draft")["A.14"] == f"{name} does not report series.cwnd_bytes"
     assert "drx" in reasons("cellular")
     with_upload = Contest.of(Suite.load("cellular"), parse(f"stack:{folder}/mine.py:connect"))
     assert with_upload.unsupported(with_upload.suite.criteria["uplink"]) == ""

@@ -18,6 +18,7 @@ from airwnd.support.arguments import (
     MEMORY,
     NONE,
     PATH,
+    REAL,
     SEED,
     SEVERAL,
     TEXT,
@@ -116,8 +117,11 @@ class Endpoint(ABC):
         return ()
 
 
+_ENDPOINT = instances("an Endpoint", Endpoint)
+
+
 @dataclass(frozen=True, eq=False)
-class Connection:
+class Pair:
     """Two endpoints of a flow, for :meth:`Path.run_all`.
 
     Attributes
@@ -139,6 +143,13 @@ class Connection:
     ue: str = "ue"
     start_s: float = 0.0
     stop_s: float = math.inf
+
+    def __post_init__(self) -> None:
+        for name in ("client", "server"):
+            _ENDPOINT.check(name, getattr(self, name))
+        TEXT.check("ue", self.ue)
+        for name in ("start_s", "stop_s"):
+            REAL.check(name, getattr(self, name))
 
     def end(self, *, at_ue: bool) -> Endpoint:
         """Return the endpoint at the UE, or that at the server."""
@@ -456,15 +467,15 @@ class Path:
         ScenarioError
             If the simulation fails.
         """
-        return self.run_all([Connection(client, server, ue, self.time_s)], until_s)[0]
+        return self.run_all([Pair(client, server, ue, self.time_s)], until_s)[0]
 
-    @checked(connections=SEVERAL)
-    def run_all(self, connections: Sequence[Connection], until_s: float) -> list[int]:
+    @checked(pairs=SEVERAL)
+    def run_all(self, pairs: Sequence[Pair], until_s: float) -> list[int]:
         """Connect several pairs of endpoints until a time, as :meth:`run` connects one.
 
         Parameters
         ----------
-        connections
+        pairs
             Endpoints with their UEs and times.
         until_s
             Time in seconds.
@@ -472,24 +483,24 @@ class Path:
         Returns
         -------
         list[int]
-            Numbers of the flows, in the order of `connections`.
+            Numbers of the flows, in the order of `pairs`.
 
         Raises
         ------
         InputError
-            As for :meth:`run`, or if a connection starts before the present.
+            As for :meth:`run`, or if a pair starts before the present or after the end.
         ScenarioError
             If the simulation fails.
         """
-        for each in connections:
+        for each in pairs:
             if not self.time_s <= each.start_s <= until_s:
                 raise InputError(
                     f"start_s: expected {self.time_s:g} s, the present, to {until_s:g} s, the end; "
                     f"found {each.start_s:g} s"
                 )
-        waiting = sorted(connections, key=lambda each: -each.start_s)
-        flows: dict[Connection, int] = {}
-        running: dict[int, Connection] = {}
+        waiting = sorted(pairs, key=lambda each: -each.start_s)
+        flows: dict[Pair, int] = {}
+        running: dict[int, Pair] = {}
         now_s = self.time_s
         calls = 0
         while True:
@@ -500,9 +511,9 @@ class Path:
                 flow = flows[started] = self._begin(started)
                 running[flow] = started
                 for at_ue in (True, False):
-                    self._transmit(flow, started, now_s, at_ue=at_ue)
+                    self._transmit(flow, started, now_s - started.start_s, at_ue=at_ue)
             timers = [
-                (started.start_s + due_s, flow, at_ue)
+                (started.start_s + due_s, due_s, flow, at_ue)
                 for flow, started in running.items()
                 for at_ue in (True, False)
                 if (due_s := started.end(at_ue=at_ue).timeout()) is not None
@@ -520,22 +531,23 @@ class Path:
                 break
             # A whole nanosecond as a float may be just before the time that the endpoint has stated.
             now_s = max(now_s, first_s)
-            for due_s, flow, at_ue in timers:
-                if due_s <= now_s:
+            for at_s, due_s, flow, at_ue in timers:
+                if at_s <= now_s:
                     started = running[flow]
-                    started.end(at_ue=at_ue).on_timeout(now_s - started.start_s)
-                    self._transmit(flow, started, now_s, at_ue=at_ue)
+                    own_s = max(now_s - started.start_s, due_s)
+                    started.end(at_ue=at_ue).on_timeout(own_s)
+                    self._transmit(flow, started, own_s, at_ue=at_ue)
         for flow, started in running.items():
             self._report(flow, started)
-        return [flows[each] for each in connections]
+        return [flows[each] for each in pairs]
 
-    def _begin(self, connection: Connection) -> int:
-        client, server = connection.client, connection.server
+    def _begin(self, pair: Pair) -> int:
+        client, server = pair.client, pair.server
         if client.protocol != server.protocol:
             raise InputError(f"protocol: one end has {client.protocol!r}, the other {server.protocol!r}")
-        return self.open(connection.ue, protocol=client.protocol)
+        return self.open(pair.ue, protocol=client.protocol)
 
-    def _deliver(self, running: Mapping[int, Connection], now_s: float) -> bool:
+    def _deliver(self, running: Mapping[int, Pair], now_s: float) -> bool:
         """Pass the packets that have left the network to the endpoints; return whether there were any."""
         is_any = False
         while (packet := self.poll()) is not None:
@@ -549,20 +561,21 @@ class Path:
                     # Time series have the goodput of each interval.
                     received, again = endpoint.received_bytes, endpoint.retransmissions
                     self._native.report(packet.flow, packet.to_ue, received, again)
-                self._transmit(packet.flow, started, now_s, at_ue=packet.to_ue)
+                self._transmit(packet.flow, started, now_s - started.start_s, at_ue=packet.to_ue)
         return is_any
 
-    def _report(self, flow: int, connection: Connection) -> None:
+    def _report(self, flow: int, pair: Pair) -> None:
         for at_ue in (True, False):
-            endpoint = connection.end(at_ue=at_ue)
+            endpoint = pair.end(at_ue=at_ue)
             self._native.report(flow, at_ue, endpoint.received_bytes, endpoint.retransmissions)
 
-    def _transmit(self, flow: int, connection: Connection, now_s: float, *, at_ue: bool) -> None:
-        endpoint = connection.end(at_ue=at_ue)
+    def _transmit(self, flow: int, pair: Pair, own_s: float, *, at_ue: bool) -> None:
+        """Send what an endpoint has at a time of its own clock."""
+        endpoint = pair.end(at_ue=at_ue)
         name = type(endpoint).__name__
-        for count, datagram in enumerate(endpoint.transmit(now_s - connection.start_s)):
+        for count, datagram in enumerate(endpoint.transmit(own_s)):
             if count == MAX_CALLS:
-                raise InputError(f"at {now_s:g} s {name}.transmit {_STUCK}")
+                raise InputError(f"at {self.time_s:g} s {name}.transmit {_STUCK}")
             data, ecn = datagram if isinstance(datagram, tuple) else (datagram, 0)
             try:
                 self.send(flow, data, from_ue=at_ue, ecn=ecn)
@@ -621,11 +634,11 @@ class Path:
 
 
 def _first_s(
-    timers: Sequence[tuple[float, int, bool]],
-    running: Mapping[int, Connection],
-    waiting: Sequence[Connection],
+    timers: Sequence[tuple[float, float, int, bool]],
+    running: Mapping[int, Pair],
+    waiting: Sequence[Pair],
 ) -> float:
-    """Return the time of the first timer, end or begin of a connection; the last one waiting is the next."""
+    """Return the time of the first timer, end or begin of a pair; the last one waiting is the next."""
     stops_s = (started.stop_s for started in running.values())
     first_s = min(stops_s, default=math.inf)
     if timers:

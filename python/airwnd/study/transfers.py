@@ -19,6 +19,8 @@ from airwnd.scenario.scenario import Scenario
 from airwnd.study.stacks import Stack, find, installed
 from airwnd.support.errors import EngineError, InputError
 
+#: Id and group of the transfer of a sweep.
+SINGLE = "stack"
 # Name of the group of an owner's flows in the results of a path.
 _OWN = "real"
 # Difference of the seeds of two connections in a run, above that of any two runs.
@@ -126,10 +128,10 @@ class StackTransfers:
     def _stack(self, *, is_upload: bool) -> Stack:
         return find(self.name, {**self.options, **({"upload": True} if is_upload else {})})
 
-    def _connection(self, transfer: Transfer, seed: int) -> network.Connection:
+    def _connection(self, transfer: Transfer, seed: int) -> network.Pair:
         client, server = _pair(self._stack(is_upload=transfer.is_upload), seed)
         stop_s = float("inf") if transfer.stop_s is None else transfer.stop_s
-        return network.Connection(client, server, transfer.ue, transfer.start_s, stop_s)
+        return network.Pair(client, server, transfer.ue, transfer.start_s, stop_s)
 
 
 class _Watched(network.Path):
@@ -225,6 +227,34 @@ def _parts(name: str) -> Iterator[bytes]:
     yield f"{distribution.name} {distribution.version}".encode()
     files = sorted(str(distribution.locate_file(each)) for each in distribution.files or ())
     yield from (Path(each).read_bytes() for each in files if each.endswith((".py", ".so", ".pyd")))
+
+
+def single_transfer(
+    name: str, options: Mapping[str, Any], resolved: Mapping[str, Any], ue: str | None, *, is_upload: bool
+) -> StackTransfers:
+    """Return a transfer of a stack that lasts as long as the run, with the id and group ``stack``.
+
+    Parameters
+    ----------
+    name, options
+        The stack; see :func:`airwnd.study.stacks.find`.
+    resolved
+        Resolved scenario.
+    ue
+        UE; ``None``: the first.
+    is_upload
+        Whether the UE sends, or the server.
+
+    Raises
+    ------
+    InputError
+        If there is no such stack, or it has no such options, or a flow of the scenario has that id.
+    """
+    if any(flow["id"] == SINGLE for flow in resolved["flow"]):
+        raise InputError(f"flow {SINGLE}: this id is that of the stack's transfer; name the flow otherwise")
+    find(name, {**options, **({"upload": True} if is_upload else {})})
+    transfer = Transfer(ue or resolved["ue"][0]["name"], SINGLE, SINGLE, is_upload)
+    return StackTransfers(name, options, (transfer,), digest_of(name))
 
 
 def transfers_of(resolved: Mapping[str, Any], prefix: str) -> tuple[Transfer, ...]:
