@@ -243,7 +243,7 @@ nightly-rust:
 
 nightly-adapters:
 	@$(STEP) adapters 'Tests of outside stacks' -- cargo test --locked --no-fail-fast \
-		-p airwnd-linklevel -p airwnd-quinn -p airwnd-smoltcp -p airwnd-str0m
+		-p airwnd-linklevel -p airwnd-quinn -p airwnd-s2n -p airwnd-smoltcp -p airwnd-str0m
 
 nightly-scenarios:
 	@$(STEP) scenarios 'Generated scenarios' -- cargo test -p airwnd-attack --locked -- --ignored --nocapture

@@ -278,6 +278,26 @@ def test_the_example_of_quic_is_a_stack() -> None:
 
 
 @pytest.mark.nightly
+def test_the_example_of_webrtc_runs(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--quiet", "--target", tmp_path, "aiortc==1.16.0"],
+        check=True,
+    )
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "aiortc-in-cell" / "video.py", "1", "1"],
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}:{ROOT / 'python'}"}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    first, second = (re.sub(r" \(.*", "", line) for line in done.stdout.splitlines())
+    assert first == second
+    found = re.fullmatch(r"seed 1: (\d+) kbit/s, p95 delay (\d+) ms, (\d+) of (\d+) frames", first)
+    assert found is not None
+    goodput, delay_ms, received, sent = map(int, found.groups())
+    assert goodput > 300
+    assert delay_ms < 100
+    assert received >= sent - 5
+
+
+@pytest.mark.nightly
 def test_the_stacks_in_rust_have_the_results_of_their_crates(tmp_path: Path) -> None:
     """The package of adapters/python, and the figures that adapters/compare has measured in Rust."""
     site = tmp_path / "site"
