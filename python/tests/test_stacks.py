@@ -285,7 +285,8 @@ def test_the_example_of_webrtc_runs(tmp_path: Path) -> None:
     )
     done = subprocess.run(
         [sys.executable, ROOT / "examples" / "aiortc-in-cell" / "video.py", "1", "1"],
-        env=os.environ | {"PYTHONPATH": f"{tmp_path}:{ROOT / 'python'}"}, capture_output=True, text=True, check=True,
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}:{ROOT / 'python'}"},
+        capture_output=True, text=True, check=True,
     )  # fmt: skip
     first, second = (re.sub(r" \(.*", "", line) for line in done.stdout.splitlines())
     assert first == second

@@ -136,8 +136,9 @@ class Contest:
         return self._made[key]
 
     def task(self, entry: ScenarioEntry, point: Point, seed: int) -> Task:
-        """Return the run of a scenario at a point with a seed; exceptions as of :meth:`scenario`."""
+        """Return the run of a scenario at a point; exceptions as of :meth:`scenario`. Seeds begin with 1."""
         scenario = self.scenario(entry, point)
+        seed += self.suite.first_seed - 1
         outside = self.subject(point.who).outside
         if outside is None:
             return Task(scenario, seed, entry.series)

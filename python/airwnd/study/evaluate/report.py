@@ -102,6 +102,8 @@ class SuiteText(msgspec.Struct, frozen=True):
     title: str
     source: str
     sha256: str
+    beacon: str
+    """Value of the beacon from which scenarios and seeds are drawn; empty: they are those of the suite."""
     standard: list[str]
     against: list[str]
     settings: dict[str, dict[str, str]]
@@ -244,6 +246,7 @@ def _suite(done: Done) -> SuiteText:
         title=entry.title,
         source=entry.source,
         sha256=contest.suite.digest,
+        beacon=contest.suite.beacon,
         standard=list(entry.standard),
         against=list(contest.against),
         settings={
