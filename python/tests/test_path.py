@@ -72,7 +72,9 @@ class Clock(Endpoint):
 
 
 class Steady(Endpoint):
-    """Send 1000 bytes every 10 ms, and note the times of its calls."""
+    """Send packets of 1000 bytes every 10 ms, and note the times of its calls."""
+
+    protocol = "tcp"
 
     def __init__(self) -> None:
         self.next_s = 0.0
@@ -92,11 +94,20 @@ class Steady(Endpoint):
 
 
 class Sink(Endpoint):
+    """An application that reads when the stack is asked for packets."""
+
+    protocol = "tcp"
+
+    def __init__(self) -> None:
+        self.unread = 0
+
     def transmit(self, now_s: float) -> Iterable[bytes]:
+        self.received_bytes += self.unread
+        self.unread = 0
         return ()
 
     def receive(self, now_s: float, data: bytes, ecn: int) -> None:
-        self.received_bytes += len(data)
+        self.unread += len(data)
 
 
 def test_pairs_begin_and_end_at_their_times() -> None:

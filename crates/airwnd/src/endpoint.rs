@@ -126,10 +126,9 @@ impl Path {
             let [ue, server] = pair.ends();
             let (end, endpoint) = if event.to == ue.0 { ue } else { server };
             endpoint.handle(self.now(), Received { datagram: event.datagram, ecn: event.ecn });
-            // Time series have the goodput of each interval.
-            let received = endpoint.received();
-            self.set_received(end, received)?;
             self.transmit(end, endpoint, calls)?;
+            // Time series have the goodput of each interval.
+            self.set_received(end, endpoint.received())?;
         }
         Ok(any)
     }

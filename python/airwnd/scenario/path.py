@@ -256,6 +256,8 @@ class Path:
         self._log = None if qlog is None else Log(qlog, scenario.name, about)
         self._native = scenario.open_path(self.seed, series, max_memory, radio=radio)
         self._began = time.perf_counter()
+        # Bytes that the endpoints have reported, by flow and whether at the UE.
+        self._received: dict[tuple[int, bool], int] = {}
 
     @property
     def time_s(self) -> float:
@@ -555,13 +557,13 @@ class Path:
             started = running.get(packet.flow)
             if packet.dropped is None and started is not None:
                 endpoint = started.end(at_ue=packet.to_ue)
-                before = endpoint.received_bytes
                 endpoint.receive(now_s - started.start_s, packet.data, packet.ecn)
-                if endpoint.received_bytes != before:
-                    # Time series have the goodput of each interval.
-                    received, again = endpoint.received_bytes, endpoint.retransmissions
-                    self._native.report(packet.flow, packet.to_ue, received, again)
                 self._transmit(packet.flow, started, now_s - started.start_s, at_ue=packet.to_ue)
+                # Time series have the goodput of each interval.
+                received = endpoint.received_bytes
+                if received != self._received.get((packet.flow, packet.to_ue), 0):
+                    self._received[packet.flow, packet.to_ue] = received
+                    self._native.report(packet.flow, packet.to_ue, received, endpoint.retransmissions)
         return is_any
 
     def _report(self, flow: int, pair: Pair) -> None:
