@@ -176,6 +176,15 @@ def test_the_included_suites_are_valid(name: str) -> None:
     assert used == set(loaded.scenarios)
 
 
+def test_a_sender_with_ecn_feedback_of_its_own_keeps_it() -> None:
+    contest = Contest.of(Suite.load("rfc9743"), parse("prague"))
+    entry = contest.suite.scenarios["aqm"]
+    for point in contest.points(entry):
+        flow = contest.scenario(entry, point).resolved["flow"][0]
+        if point.setting.endswith("-ecn"):
+            assert flow["tcp"].get("ecn") == (None if point.who == "candidate" else "classic"), point
+
+
 def test_rfc9743_has_every_criterion_in_the_order_of_the_rfc() -> None:
     sections = [
         *(f"5.1.{number}" for number in range(1, 6)),

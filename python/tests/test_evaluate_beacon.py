@@ -1,4 +1,4 @@
-"""``airwnd evaluate --beacon``: a second set of scenarios, from a value that nobody could know before."""
+"""``airwnd evaluate --beacon``: a second set of scenarios, from a value that was unknown before."""
 
 import re
 from pathlib import Path
