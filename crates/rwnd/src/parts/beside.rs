@@ -20,6 +20,8 @@ const UPLOADS: f64 = 0.1;
 pub(crate) struct Traffic {
     /// All arrivals as a multiple of those of controlled connections.
     pub multiple: f64,
+    /// Rate of all controlled connections in bytes per second; `None`: unknown.
+    pub controlled: Option<f64>,
     /// Whether there is enough traffic without a control to keep a queue, and whether its rate has grown.
     pub is_shared: bool,
     pub has_grown: bool,
@@ -66,6 +68,7 @@ impl Beside {
         }
         Traffic {
             multiple: if controlled > Bytes::ZERO { arrived / controlled.0 as f64 } else { 1.0 },
+            controlled: (device.received > Bytes::ZERO).then(|| controlled.0 as f64 / duration.as_secs()),
             is_shared: others.0 as f64 > SHARE * arrived,
             has_grown: rate > GROWN * self.min_rate,
             uploads: sent.0 as f64 > UPLOADS * arrived,
@@ -138,12 +141,16 @@ mod tests {
     #[test]
     fn what_was_before_the_first_round_trip_does_not_count() {
         let traffic = last([(0, 9000, 9000), (25, 20, 1), (25, 20, 1)]);
-        assert_eq!(traffic, Traffic { multiple: 1.8, is_shared: true, has_grown: false, uploads: false });
+        let controlled = Some(25_000.0 / 0.02);
+        let expected = Traffic { multiple: 1.8, controlled, is_shared: true, has_grown: false, uploads: false };
+        assert_eq!(traffic, expected);
     }
 
     #[test]
     fn an_unknown_device_has_no_traffic() {
         let expected = Traffic { multiple: 1.0, ..Traffic::default() };
-        assert_eq!(last((0..10).map(|_| (25, 0, 0))), expected);
+        assert_eq!(last((0..10).map(|_| (0, 0, 0))), expected);
+        let controlled = Some(25_000.0 / 0.02);
+        assert_eq!(last((0..10).map(|_| (25, 0, 0))), Traffic { controlled, ..expected });
     }
 }

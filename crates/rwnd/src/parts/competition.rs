@@ -51,6 +51,9 @@ const HEADROOM: f64 = 2.0;
 const KEPT: f64 = 0.875;
 /// Segments by which a window may be exceeded: units of the window field of 2 KiB, and segments that wait for an ACK.
 const ROUNDING: u64 = 2;
+/// Multiple of the window that may still be offered in a round trip that counts: beside others the window falls from one
+/// to the next.
+const USED_UP: u64 = 2;
 
 /// A data segment, and what its receive-window control knows.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +80,13 @@ pub(crate) struct Segment<'a> {
     pub offered: Bytes,
 }
 
+impl Segment<'_> {
+    /// Whether the sender has used up what was offered beyond a window of this size.
+    fn is_in_force(&self, window: Bytes) -> bool {
+        self.offered <= window + self.mss * ROUNDING
+    }
+}
+
 /// A round trip.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
@@ -84,6 +94,8 @@ struct Round {
     rate: f64,
     /// Rate of the connection with its part of other traffic, at which a queue of its bytes drains.
     link_rate: f64,
+    /// Rate of all controlled connections of the device, of which each takes from the others.
+    controlled_rate: f64,
     /// RTT of the segment with the least queue, in seconds.
     min_rtt_s: f64,
 }
@@ -106,8 +118,10 @@ enum Phase {
 /// A window that follows a delay yields to a sender that does not: it shrinks as long as there is a queue. With the
 /// connections of one control alone a smaller window shortens the queue by as much within a round trip. So the queue is
 /// that of others if it was above what the control aims at throughout each of 16 consecutive round trips, or of at least
-/// four in which the rate has fallen to half or less and by more than the RTT. A drop of the link's rate has such a queue
-/// for one or two round trips, until the smaller window has drained it; then the RTT falls with the window.
+/// four in which the rate of the device's controlled connections has fallen to half or less and by more than the RTT. A
+/// drop of the link's rate has such a queue for one or two round trips, until the smaller window has drained it; then the
+/// RTT falls with the window. Round trips in which the sender uses what was offered before the window became smaller do
+/// not count: the overshoot of slow start lasts for several.
 ///
 /// Several controls that do not know of each other keep a queue as well, of one RTT for each but the first. So a queue of
 /// up to three RTTs is tested, after 16 round trips, by a dip to four segments: what remains is that of others. If it is
@@ -207,7 +221,9 @@ impl Competition {
         let rate = self.bytes as f64 / duration.as_secs();
         let traffic = self.beside.on_round(duration, segment.device);
         let link_rate = rate * traffic.multiple;
-        let round = Round { rate, link_rate, min_rtt_s: (segment.base_rtt + self.min_queue).as_secs() };
+        let min_rtt_s = (segment.base_rtt + self.min_queue).as_secs();
+        let controlled_rate = traffic.controlled.unwrap_or(rate);
+        let round = Round { rate, link_rate, controlled_rate, min_rtt_s };
         self.data = (rate * rtt.as_secs()).max(KEPT * self.data);
         (self.since, self.bytes) = (Some(segment.now), 0);
         let min_queue = std::mem::replace(&mut self.min_queue, Span::MAX);
@@ -236,7 +252,7 @@ impl Competition {
                 self.since_dip = self.since_dip.saturating_add(1);
                 if is_short {
                     self.forget_queue();
-                } else {
+                } else if segment.is_in_force(segment.window * USED_UP) {
                     self.total += 1;
                     self.remember(*round);
                     let is_shrinking = min_queue.as_secs() < SHRINKING * self.last_queue.as_secs();
@@ -262,8 +278,7 @@ impl Competition {
                 Phase::Controlled
             }
             Phase::Dipping { in_force } => {
-                let is_in_force = segment.offered <= segment.mss * (DIP_SEGMENTS + ROUNDING);
-                let in_force = in_force + u32::from(is_in_force);
+                let in_force = in_force + u32::from(segment.is_in_force(segment.mss * DIP_SEGMENTS));
                 if in_force > DIP_ROUNDS {
                     self.release(min_queue, round, FIRST_WAIT)
                 } else {
@@ -290,7 +305,7 @@ impl Competition {
                 Phase::Controlled
             }
             Phase::Probing { rounds, in_force, wait } => {
-                let is_in_force = segment.offered <= segment.window + segment.mss * ROUNDING;
+                let is_in_force = segment.is_in_force(segment.window);
                 // Another control may be following.
                 let is_shrinking = min_queue.as_secs() < SHRINKING * self.mean_queue_s;
                 self.mean_queue_s = min_queue.as_secs();
@@ -329,7 +344,8 @@ impl Competition {
     fn has_fallen(&self) -> bool {
         let queued = &self.queued[..self.count];
         let (Some(first), Some(last)) = (queued.first(), queued.last()) else { return false };
-        let (rtt, rate) = (last.min_rtt_s / first.min_rtt_s, last.rate / first.rate.max(1.0));
+        let rtt = last.min_rtt_s / first.min_rtt_s;
+        let rate = last.controlled_rate / first.controlled_rate.max(1.0);
         queued.len() >= MIN_ROUNDS && rate <= FALL && rtt >= rate
     }
 }
@@ -400,7 +416,7 @@ mod tests {
                     device: &self.device,
                     mss: MSS,
                     window: Bytes(self.window as u64),
-                    offered: Bytes(self.offered.min(own) as u64),
+                    offered: Bytes((self.offered - data).max(own) as u64),
                 });
                 self.now += Span::from_secs_f64(self.rtt_s * f64::from(1 - part));
             }
@@ -418,6 +434,34 @@ mod tests {
             bench.round(link, 0.0, 1e6);
         }
         assert_eq!(bench.released, 0);
+    }
+
+    #[test]
+    fn the_overshoot_of_slow_start_does_not_release_it() {
+        let mut bench = Bench::new();
+        // Offered before the control began, of which cwnd uses more and more.
+        bench.offered = 4e6;
+        for round in 0..40 {
+            bench.round(LINK, 0.0, 40_000.0 * 1.15_f64.powi(round));
+            assert!(!bench.competition.is_released(), "{round}: {} s", bench.rtt_s);
+        }
+        assert!(bench.rtt_s < 0.046, "{}", bench.rtt_s);
+    }
+
+    #[test]
+    fn what_other_controlled_connections_take_does_not_release_it() {
+        for is_known in [true, false] {
+            let mut bench = Bench::new();
+            for round in 0..8 {
+                // Two connections keep a queue of 400 ms for a while, of which this one gets less and less.
+                let others = 400_000.0 * (1.0 - 0.5_f64.powi(round));
+                if is_known {
+                    bench.device.received += Bytes(others as u64);
+                }
+                bench.round(LINK, others, 400_000.0 - others);
+            }
+            assert_eq!(bench.competition.is_released(), !is_known);
+        }
     }
 
     #[test]
