@@ -20,7 +20,7 @@ SERVER = "100.64.0.1"
 PORT = 5001
 """Port of the first transfer; each has a port of its own, by which results name it."""
 KEYS = ("is_upload", "start_s", "stop_s")
-"""What a transfer has besides its ``port``; ``stop_s`` may be null: the end of the session."""
+"""Keys of a transfer besides its ``port``; ``stop_s`` may be null: the end of the session."""
 
 _BLOCK = bytes(1 << 17)
 

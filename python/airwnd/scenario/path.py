@@ -152,7 +152,18 @@ class Pair:
             REAL.check(name, getattr(self, name))
 
     def end(self, *, at_ue: bool) -> Endpoint:
-        """Return the endpoint at the UE, or that at the server."""
+        """Return an endpoint.
+
+        Parameters
+        ----------
+        at_ue
+            That at the UE, or that at the server.
+
+        Returns
+        -------
+        Endpoint
+            The endpoint.
+        """
         return self.client if at_ue else self.server
 
 
@@ -618,7 +629,18 @@ class Path:
         return run
 
     def finish_raw(self) -> "Raw":
-        """End the path as :meth:`finish` does, but return the results without frames, and write no qlog."""
+        """End the path as :meth:`finish` does, but build no frames and write no qlog.
+
+        Returns
+        -------
+        airwnd.results.raw.Raw
+            The results.
+
+        Raises
+        ------
+        InputError
+            If it is finished already.
+        """
         from airwnd.results.engine import end
 
         return end(self._native, self._began)

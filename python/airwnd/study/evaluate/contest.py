@@ -19,7 +19,7 @@ from airwnd.study.stacks import find
 from airwnd.study.transfers import Outside, StackTransfers, digest_of, transfers_of
 from airwnd.support.errors import InputError
 
-# What a run does not record of flows outside the engine.
+# Columns that a run does not record of flows outside the engine.
 _OF_NEITHER = {"flows.timeouts", "flows.fast_retransmits"}
 _OF_SENDERS = ("cwnd_bytes", "ssthresh_bytes", "rwnd_bytes", "in_flight_bytes", "rtt_ms")
 _UNKNOWN = {"kernel": _OF_NEITHER, "stack": _OF_NEITHER | {f"series.{column}" for column in _OF_SENDERS}}
