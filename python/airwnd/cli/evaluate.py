@@ -138,6 +138,7 @@ def evaluate(
     kernel:bbr           TCP of this machine's kernel, in real time
     quinn:bbr            a stack of an installed package, such as airwnd-stacks
     stack:mine.py:connect  a stack in Python, as for airwnd stack
+    plugin:gentle        a plug-in in Rust of the engine, as in airwnd --engine FILE evaluate plugin:gentle
 
     The same command continues an interrupted evaluation. Naming a file executes it.
     """  # noqa: D301 (Click requires the backspace)

@@ -20,9 +20,10 @@ _PREFIXES: dict[str, Kind] = {"rwnd": "receiver", "aqm": "queue"}
 _OFFERED = ("quinn", "s2n", "smoltcp", "str0m")
 _FORMS = (
     "NAME of a sender, FILE.py:Class, package.module:Class, the same after rwnd: or aqm:, kernel:NAME, "
-    "STACK:CC, or stack:FILE.py:function"
+    "STACK:CC, stack:FILE.py:function, or plugin:NAME of an engine's plug-in"
 )
 _CODE = re.compile(r"(.+\.py|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
+_PLUGIN = "plugin:"
 # These need arguments that no evaluation can choose.
 _NO_CANDIDATES = {"plugin", "python"}
 
@@ -67,7 +68,8 @@ class Subject:
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters without the names of code, whose place does not matter."""
-        return {key: value for key, value in self.value.items() if key not in ("kind", "class")}
+        names = ("kind", "class", "name") if self.value["kind"] == "plugin" else ("kind", "class")
+        return {key: value for key, value in self.value.items() if key not in names}
 
 
 def parse(text: str, parameters: Mapping[str, Any] | None = None) -> Subject:
@@ -91,6 +93,9 @@ def parse(text: str, parameters: Mapping[str, Any] | None = None) -> Subject:
         return outside
     kind = _PREFIXES.get(prefix, "sender") if colon else "sender"
     name = text if kind == "sender" else rest
+    if name.startswith(_PLUGIN):
+        # Whether the engine has it is checked with the first scenario.
+        return Subject(text, kind, {"kind": "plugin", "name": name.removeprefix(_PLUGIN), **given})
     if ":" in name:
         if _FAMILIES[kind] not in ROLES or not (found := _CODE.fullmatch(name)):
             raise InputError(f"{text}: expected {_FORMS}")
@@ -136,8 +141,8 @@ def names_code(text: str) -> bool:
     """Return whether the name of a candidate is that of Python code, which an evaluation executes."""
     prefix, colon, rest = text.partition(":")
     if prefix in _PREFIXES:
-        return ":" in rest
-    return bool(colon) and prefix != "kernel" and prefix not in stacks.installed()
+        return ":" in rest and not rest.startswith(_PLUGIN)
+    return bool(colon) and prefix not in {"kernel", "plugin"} and prefix not in stacks.installed()
 
 
 def names() -> list[str]:
