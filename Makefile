@@ -73,7 +73,7 @@ guard-packages: guard-static
 	$(BIN)/python tools/guard_packages.py $(DIST) --guard $(DIST)/airwnd-guard-$(shell uname -m)-unknown-linux-musl
 
 # Packages `airwnd` and the crates that it needs as crates.io gets them, and uploads nothing. Needs cargo 1.90 or later.
-PUBLISHED := units derive catalog kernel links rwnd tcp phy rlc cell network lab
+PUBLISHED := units derive catalog kernel links rwnd shape tcp phy rlc cell network lab
 .PHONY: publish-check
 publish-check:
 	cargo publish --dry-run --locked $(PUBLISHED:%=--package airwnd-%) --package airwnd
