@@ -96,8 +96,9 @@ const HEADROOM: f64 = 2.0;
 /// throughout each of 16 consecutive round trips, or of at least four in which the rate has fallen to half and by more than
 /// the RTT. A queue of up to three RTTs may be that of other controls, each of which keeps the data of an RTT in flight; a
 /// dip to four segments must then leave at least half an RTT of it. If a fifth of what arrives at the device has no such
-/// control, eight round trips suffice, or two if that traffic has grown by a quarter. Released, the receiver offers twice
-/// the data of a round trip. It tries the control again after 64 round trips, or 16 if the queue has shrunk to 0.7 times or
+/// control, eight round trips suffice, or two if that traffic has grown by a quarter, or, in the first five, if it has
+/// tripled or the queue was there before. Round trips in which more than twice the window is still offered count only
+/// then. Released, the receiver offers twice the data of a round trip, or what that was before the window shrank. It tries the control again after 64 round trips, or 16 if the queue has shrunk to 0.7 times or
 /// the rate grown to 1.3 times its mean; if the queue is not short then, it is released for twice as long, up to 1024 round
 /// trips. A probe lasts about four round trips, 6 % of the first wait and 3 % of the next. The window is also released
 /// while the device uploads and U exceeds the minimum RTT: the ACKs between the upload's segments arrive in groups, and so
@@ -383,7 +384,9 @@ impl Standing {
 
     /// Records since when the queueing delay of every segment has exceeded the target by more than the usual excess.
     fn note_excess(&mut self, now: Time, queue_s: f64) {
-        if queue_s > self.params.target.as_secs() + USUAL_EXCESS_S {
+        // A probe for competitors changes the rate by itself.
+        let is_probing = self.competition.as_ref().is_some_and(Competition::is_probing);
+        if queue_s > self.params.target.as_secs() + USUAL_EXCESS_S && !is_probing {
             self.excess_since.get_or_insert(now);
         } else {
             (self.excess_since, self.excess_before_probe) = (None, EXCESS_BEFORE_PROBE);

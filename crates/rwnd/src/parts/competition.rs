@@ -128,20 +128,22 @@ enum Phase {
 /// less than half of the RTT, as with controls alone, it stays in force, and the wait to the next dip doubles, from 64 round trips.
 ///
 /// Traffic of the same device is known. If it has no control and makes up a fifth of the arrivals, fewer round trips with a
-/// queue suffice that does not shrink: eight, or two if that traffic has grown by a quarter since its minimum. Beside a
-/// constant rate the control keeps the queue short.
+/// queue suffice that does not shrink: eight, or two if that traffic has grown by a quarter since its minimum. In its first
+/// five round trips a connection has no such minimum. Then two suffice if that traffic has tripled since the first, which is
+/// slow start, or if no round trip has been without a queue: it was there before the connection. Beside a constant rate the
+/// control keeps the queue short.
 ///
 /// While the device sends more than ACKs and the uplink's queue is longer than the RTT without it, the control is released
 /// too: the ACKs between the upload's segments arrive in groups, as do therefore the segments of the download, and only a
 /// window that has room for both queues keeps the link busy between the groups (Zhang, Shenker and Clark, SIGCOMM 1991).
 ///
-/// A released window does not restrict the sender, whose own congestion control competes. 64 round trips later the control
-/// is in force again, and remains so if the queue is short in a round trip. If it has not been after two round trips in
-/// which the window was in force and the queue did not shrink any more, the wait is twice as long, up to 1024 round trips.
-/// A probe lasts about four round trips: 6 % of the first wait, 3 % of the second. It begins after a quarter of the wait if
-/// the minimum queue of a round trip is 0.7 times its mean, or the rate 1.3 times its mean: the competitor may have gone,
-/// or another control that was released because of this one probes. Two controls that each take the other for a competitor
-/// therefore probe together.
+/// A released window does not restrict the sender, whose own congestion control competes with the cwnd that it had before
+/// the window shrank. 64 round trips later the control is in force again, and remains so if the queue is short in a round
+/// trip. If it has not been after two round trips in which the window was in force and the queue did not shrink any more, the
+/// wait is twice as long, up to 1024 round trips. A probe lasts about four round trips: 6 % of the first wait, 3 % of the
+/// second. It begins after a quarter of the wait if the minimum queue of a round trip is 0.7 times its mean, or the rate of
+/// two is 1.3 times its mean: the competitor may have gone, or another control that was released because of this one probes.
+/// Two controls that each take the other for a competitor therefore probe together.
 #[derive(Clone, Debug)]
 pub(crate) struct Competition {
     phase: Phase,
@@ -157,6 +159,8 @@ pub(crate) struct Competition {
     /// Traffic of the device, and consecutive round trips with a queue that does not shrink beside other traffic.
     beside: Beside,
     shared_rounds: u32,
+    /// Whether there has been a round trip without a queue.
+    has_been_short: bool,
     /// Minimum queue of the last round trip.
     last_queue: Span,
     /// Whether the control is released because of the uplink's queue.
@@ -167,8 +171,11 @@ pub(crate) struct Competition {
     /// Means while released: queue in seconds, that of the last round trip in a probe, and bytes per second.
     mean_queue_s: f64,
     mean_rate: f64,
-    /// Data of a round trip, a maximum that decreases.
+    /// Whether the rate of the last round trip exceeded its mean by that multiple while released.
+    is_faster: bool,
+    /// Data of a round trip, a maximum that decreases, and that before the window was restricted by a queue or a probe.
     data: f64,
+    data_before: f64,
 }
 
 impl Competition {
@@ -184,14 +191,22 @@ impl Competition {
             total: 0,
             beside: Beside::new(),
             shared_rounds: 0,
+            has_been_short: false,
             last_queue: Span::ZERO,
             is_behind_upload: false,
             since_dip: DIP_WAIT,
             dip_wait: DIP_WAIT,
             mean_queue_s: 0.0,
             mean_rate: 0.0,
+            is_faster: false,
             data: 0.0,
+            data_before: 0.0,
         }
+    }
+
+    /// Returns whether a probe restricts the sender.
+    pub fn is_probing(&self) -> bool {
+        matches!(self.phase, Phase::Probing { .. })
     }
 
     /// Returns whether the sender is not to be restricted.
@@ -248,52 +263,13 @@ impl Competition {
         let aim_s = segment.aim.as_secs() + extra.0 as f64 / fastest.max(1.0);
         let is_short = min_queue.as_secs() <= aim_s;
         self.phase = match self.phase {
-            Phase::Controlled => {
-                self.since_dip = self.since_dip.saturating_add(1);
-                if is_short {
-                    self.forget_queue();
-                } else if segment.is_in_force(segment.window * USED_UP) {
-                    self.total += 1;
-                    self.remember(*round);
-                    let is_shrinking = min_queue.as_secs() < SHRINKING * self.last_queue.as_secs();
-                    self.shared_rounds =
-                        if traffic.is_shared { self.shared_rounds + u32::from(!is_shrinking) } else { 0 };
-                }
-                let enough = if traffic.has_grown { GROWN_ROUNDS } else { SHARED_ROUNDS };
-                let is_of_device = self.shared_rounds >= enough;
-                let may_be_of_controls = min_queue.as_secs() <= OF_CONTROLS * segment.base_rtt.as_secs();
-                let is_old = self.total >= MAX_ROUNDS;
-                if is_of_device || !may_be_of_controls && (is_old || self.has_fallen()) {
-                    self.release(min_queue, round, FIRST_WAIT)
-                } else if is_old && self.since_dip >= self.dip_wait {
-                    Phase::Dipping { in_force: 0 }
-                } else {
-                    Phase::Controlled
-                }
-            }
-            Phase::Dipping { .. } if min_queue <= segment.aim + segment.base_rtt / AFTER_DIP => {
-                self.forget_queue();
-                self.since_dip = 0;
-                self.dip_wait = (2 * self.dip_wait).min(LONGEST_WAIT);
-                Phase::Controlled
-            }
-            Phase::Dipping { in_force } => {
-                let in_force = in_force + u32::from(segment.is_in_force(segment.mss * DIP_SEGMENTS));
-                if in_force > DIP_ROUNDS {
-                    self.release(min_queue, round, FIRST_WAIT)
-                } else {
-                    Phase::Dipping { in_force }
-                }
-            }
+            Phase::Controlled => self.controlled(round, min_queue, is_short, traffic, segment),
+            Phase::Dipping { in_force } => self.dipping(round, min_queue, in_force, segment),
             Phase::Released { rounds, wait, has_changed } => {
-                let has_changed = has_changed
-                    || rounds >= wait / SETTLED
-                        && (min_queue.as_secs() < SHORTER * self.mean_queue_s
-                            || round.rate > FASTER * self.mean_rate);
-                self.mean_queue_s += GAIN * (min_queue.as_secs() - self.mean_queue_s);
-                self.mean_rate += GAIN * (round.rate - self.mean_rate);
+                let has_changed = self.has_changed(round, min_queue, rounds >= wait / SETTLED) || has_changed;
                 let rounds = rounds + 1;
                 if rounds >= wait || has_changed && rounds >= wait / EARLIEST {
+                    self.data_before = self.data;
                     Phase::Probing { rounds: 0, in_force: 0, wait }
                 } else {
                     Phase::Released { rounds, wait, has_changed }
@@ -319,8 +295,76 @@ impl Competition {
         };
     }
 
+    fn controlled(
+        &mut self,
+        round: &Round,
+        min_queue: Span,
+        is_short: bool,
+        traffic: Traffic,
+        segment: &Segment<'_>,
+    ) -> Phase {
+        self.since_dip = self.since_dip.saturating_add(1);
+        if is_short {
+            self.forget_queue();
+            self.has_been_short = true;
+            return Phase::Controlled;
+        }
+        let is_in_force = segment.is_in_force(segment.window * USED_UP);
+        if is_in_force {
+            self.total += 1;
+            self.remember(*round);
+        }
+        if is_in_force || traffic.is_first {
+            let is_shrinking = min_queue.as_secs() < SHRINKING * self.last_queue.as_secs();
+            self.shared_rounds =
+                if traffic.is_shared { self.shared_rounds + u32::from(!is_shrinking) } else { 0 };
+        }
+        // A queue that the connection finds at its start is not its own.
+        let precedes = traffic.is_first && !self.has_been_short;
+        let enough = if traffic.has_grown || precedes { GROWN_ROUNDS } else { SHARED_ROUNDS };
+        let is_of_device = self.shared_rounds >= enough;
+        let may_be_of_controls = min_queue.as_secs() <= OF_CONTROLS * segment.base_rtt.as_secs();
+        let is_old = self.total >= MAX_ROUNDS;
+        if is_of_device || !may_be_of_controls && (is_old || self.has_fallen()) {
+            self.release(min_queue, round, FIRST_WAIT)
+        } else if is_old && self.since_dip >= self.dip_wait {
+            Phase::Dipping { in_force: 0 }
+        } else {
+            Phase::Controlled
+        }
+    }
+
+    fn dipping(&mut self, round: &Round, min_queue: Span, in_force: u32, segment: &Segment<'_>) -> Phase {
+        if min_queue <= segment.aim + segment.base_rtt / AFTER_DIP {
+            self.forget_queue();
+            self.since_dip = 0;
+            self.dip_wait = (2 * self.dip_wait).min(LONGEST_WAIT);
+            return Phase::Controlled;
+        }
+        let in_force = in_force + u32::from(segment.is_in_force(segment.mss * DIP_SEGMENTS));
+        if in_force > DIP_ROUNDS {
+            self.release(min_queue, round, FIRST_WAIT)
+        } else {
+            Phase::Dipping { in_force }
+        }
+    }
+
+    /// Whether the competitor may have gone, by what a released round trip has in relation to the means, which it then
+    /// enters. `is_settled`: the sender has regained its rate.
+    fn has_changed(&mut self, round: &Round, min_queue: Span, is_settled: bool) -> bool {
+        // After a loss one round trip has the data of two.
+        let was_faster = std::mem::replace(&mut self.is_faster, round.rate > FASTER * self.mean_rate);
+        let is_shorter = min_queue.as_secs() < SHORTER * self.mean_queue_s;
+        self.mean_queue_s += GAIN * (min_queue.as_secs() - self.mean_queue_s);
+        self.mean_rate += GAIN * (round.rate - self.mean_rate);
+        is_settled && (is_shorter || was_faster && self.is_faster)
+    }
+
     fn release(&mut self, queue: Span, round: &Round, wait: u32) -> Phase {
         (self.mean_queue_s, self.mean_rate) = (queue.as_secs(), round.rate);
+        // The sender still has the cwnd of that time.
+        self.data = self.data.max(self.data_before);
+        self.is_faster = false;
         self.forget_queue();
         Phase::Released { rounds: 0, wait, has_changed: false }
     }
@@ -328,6 +372,7 @@ impl Competition {
     /// Counts round trips with a queue from here on.
     fn forget_queue(&mut self) {
         (self.count, self.total, self.shared_rounds) = (0, 0, 0);
+        self.data_before = self.data;
     }
 
     fn remember(&mut self, round: Round) {
@@ -507,6 +552,34 @@ mod tests {
             let round = released_at.unwrap();
             assert!((soonest..=latest).contains(&round), "{grows}: {round}");
         }
+    }
+
+    #[test]
+    fn a_competitor_that_was_there_before_releases_it_at_its_start() {
+        let mut bench = Bench::new();
+        // cwnd of slow start, beside a queue of 200 ms that others keep.
+        bench.offered = 65_000.0;
+        let released = (0..5).find(|round| {
+            bench.device.others += Bytes((LINK * bench.rtt_s) as u64);
+            bench.round(LINK, 200_000.0, 10_000.0 * 2.0_f64.powi(*round));
+            bench.competition.is_released()
+        });
+        assert_eq!(released, Some(2));
+    }
+
+    #[test]
+    fn after_a_probe_the_window_is_that_of_before() {
+        let mut bench = Bench::new();
+        let mut rates = Vec::new();
+        for _ in 0..200 {
+            bench.round(LINK, 200_000.0, 150_000.0);
+            rates.push((bench.competition.is_probing(), bench.rate));
+        }
+        let begin = rates.iter().position(|(is_probing, _)| *is_probing).unwrap();
+        let (before, probed) = (rates[begin - 1].1, &rates[begin..]);
+        let after = probed.iter().position(|(is_probing, _)| !is_probing).unwrap();
+        assert!(probed[after - 1].1 < 0.3 * before);
+        assert!(probed[after + 1].1 > 0.95 * before, "{:?}", &probed[..after + 3]);
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub(crate) struct Downlink {
     /// Error of RTT samples and one-way delays: a tick of timestamps.
     tick: Span,
     min_delay: Option<Span>,
+    /// Minimum RTT sample of this connection.
+    min_rtt: Option<Span>,
     interval_end: Time,
     base_rtt: Span,
     /// Minimum of U in the present and in the former interval; `None`: no sample.
@@ -52,6 +54,7 @@ impl Downlink {
         Downlink {
             tick,
             min_delay: None,
+            min_rtt: None,
             interval_end: Time::ZERO,
             base_rtt: Span::ZERO,
             present: None,
@@ -63,6 +66,7 @@ impl Downlink {
     /// `base_rtt`: minimum RTT.
     pub fn add(&mut self, now: Time, delay: Span, rtt: Option<Span>, base_rtt: Option<Span>) -> Span {
         let mut min = self.min_delay.map_or(delay, |min| min.min(delay));
+        self.min_rtt = self.min_rtt.into_iter().chain(rtt).min();
         let sample = rtt.zip(base_rtt).map(|(rtt, base)| (base, rtt - base.min(rtt)));
         if let Some((_, excess)) = sample {
             min = min.max(delay - (excess + self.tick).min(delay));
@@ -85,6 +89,13 @@ impl Downlink {
     pub fn way_back(&self) -> Span {
         let back = self.present.min(self.former).unwrap_or_default();
         if back > self.base_rtt / USUAL { back } else { Span::ZERO }
+    }
+
+    /// Returns the queue that was there when this connection began, which its minimum one-way delay contains. `base_rtt`:
+    /// minimum RTT of the path, by other connections. Which direction had more is unknown: up to `max`, what controls of
+    /// the device keep in the downlink, it is theirs, and more is the uplink's.
+    pub fn late(&self, base_rtt: Span, max: Span) -> Span {
+        self.min_rtt.map_or(Span::ZERO, |own| own - base_rtt.min(own)).min(max)
     }
 
     /// Returns the minimum one-way delay.
@@ -132,6 +143,16 @@ mod tests {
         assert_eq!(measured((0..100).map(|at| (0, 40 * (at % 2))), 0), (0.0, 0.0));
         assert_eq!(measured((0..100).map(|at| (0, if at == 99 { 500 } else { 0 })), 0), (0.0, 0.0));
         assert_eq!(measured((0..100).map(|_| (0, 9)), 0), (0.0, 0.0));
+    }
+
+    #[test]
+    fn a_queue_that_was_there_before_is_known_by_the_minimum_rtt_of_the_path() {
+        let mut downlink = Downlink::new(Span::from_millis(1));
+        let (late, max) = (Span::from_millis(30), Span::from_millis(25));
+        assert_eq!(downlink.late(BASE, max), Span::ZERO);
+        downlink.add(Time(1_000_000_000), Span::from_secs(60), Some(BASE + late), Some(BASE));
+        assert_eq!(downlink.late(BASE, Span::MAX), late);
+        assert_eq!(downlink.late(BASE, max), max);
     }
 
     #[test]
