@@ -1,7 +1,7 @@
 """Transfers of stacks outside the engine: flows of a scenario that a stack carries in virtual time."""
 
 import hashlib
-import importlib.metadata
+import importlib.util
 import json
 import os
 import threading
@@ -204,7 +204,7 @@ def _with_ids(columns: Mapping[str, Any], names: Mapping[str, Transfer]) -> Mapp
 
 
 def digest_of(name: str) -> str:
-    """Return the digest of a stack's code: of its file, or of the version and the files of its package."""
+    """Return the digest of a stack's code: of its file or module, and of the package that offers it."""
     found = hashlib.sha256()
     for part in _parts(name):
         found.update(part)
@@ -217,16 +217,14 @@ def _parts(name: str) -> Iterator[bytes]:
         yield Path(where).read_bytes()
         return
     point = installed().get(name)
-    distribution = point.dist if point is not None else None
-    if distribution is None:
-        yield name.encode()
-        with_version = where.partition(".")[0]
-        for each in importlib.metadata.packages_distributions().get(with_version, ()):
-            yield importlib.metadata.version(each).encode()
-        return
-    yield f"{distribution.name} {distribution.version}".encode()
-    files = sorted(str(distribution.locate_file(each)) for each in distribution.files or ())
-    yield from (Path(each).read_bytes() for each in files if each.endswith((".py", ".so", ".pyd")))
+    module = where if point is None else point.module
+    spec = importlib.util.find_spec(module)
+    if spec is not None and spec.origin is not None:
+        yield Path(spec.origin).read_bytes()
+    if point is not None and point.dist is not None:
+        yield f"{point.dist.name} {point.dist.version}".encode()
+        files = sorted(str(point.dist.locate_file(each)) for each in point.dist.files or ())
+        yield from (Path(each).read_bytes() for each in files if each.endswith((".py", ".so", ".pyd")))
 
 
 def single_transfer(
