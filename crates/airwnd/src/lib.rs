@@ -70,5 +70,6 @@ pub use datagram::{Datagram, End, Event, Fate, Flow, FlowOptions, Side, Ue};
 pub use endpoint::{Endpoint, Pair, Received, Transmit};
 pub use error::PathError;
 pub use path::Path;
+pub use radio::RadioTable;
 pub use scenario::{Scenario, ScenarioBuilder};
 pub use trial::{Measure, Report, Trial, TrialError};

@@ -1,11 +1,11 @@
 //! A network in virtual time.
 
-use crate::radio::Trace;
+use crate::radio::{RadioTable, Trace};
 use crate::{Datagram, End, Event, Fate, Flow, FlowOptions, PathError, Scenario, Ue};
 use airwnd_catalog::Error;
 use airwnd_kernel::{Codepoint, Direction};
 use airwnd_lab::tap::Tap;
-use airwnd_lab::{Frame, Live, Outcome, Records, Signature, Socket, Table};
+use airwnd_lab::{Frame, Live, Outcome, Records, Signature, Socket};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -383,7 +383,7 @@ impl Path {
     /// Takes the tables of the radio interface that are full, so that memory stays bounded: `radio_grants`,
     /// `radio_blocks` and so on, with the columns that `airwnd explain` lists. Empty unless
     /// [`Records::radio`](crate::Records::radio) is set, as by [`Scenario::radio_filter`].
-    pub fn radio(&mut self) -> Vec<(&'static str, Table)> {
+    pub fn radio(&mut self) -> Vec<RadioTable> {
         self.trace.as_ref().map_or(Vec::new(), Trace::take_full)
     }
 
@@ -400,7 +400,7 @@ impl Path {
     ///
     /// # Errors
     /// As [`finish`](Path::finish).
-    pub fn finish_traced(mut self) -> Result<(Outcome, Vec<(&'static str, Table)>), PathError> {
+    pub fn finish_traced(mut self) -> Result<(Outcome, Vec<RadioTable>), PathError> {
         self.check()?;
         self.live.advance(self.now)?;
         let outcome = self.live.finish();

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// Rows of a table after which it is passed on: some megabytes.
 const ROWS: usize = 1 << 17;
 
-/// A table of the radio interface by its name.
-pub(crate) type Named = (&'static str, Table);
+/// A table of the radio interface with its name.
+pub type RadioTable = (&'static str, Table);
 
 /// The trace of a path, which its tap fills.
 #[derive(Clone)]
@@ -18,7 +18,7 @@ pub(crate) struct Trace(Arc<Mutex<Recorded>>);
 struct Recorded {
     /// `None` at the end.
     tables: Option<RadioTables>,
-    full: Vec<Named>,
+    full: Vec<RadioTable>,
 }
 
 impl Trace {
@@ -32,12 +32,12 @@ impl Trace {
     }
 
     /// Takes the tables that are full.
-    pub fn take_full(&self) -> Vec<Named> {
+    pub fn take_full(&self) -> Vec<RadioTable> {
         std::mem::take(&mut self.recorded().full)
     }
 
     /// Takes all rows, at the end.
-    pub fn take_all(&self) -> Vec<Named> {
+    pub fn take_all(&self) -> Vec<RadioTable> {
         let mut recorded = self.recorded();
         let rest = recorded.tables.take().into_iter().flat_map(RadioTables::finish);
         let full = std::mem::take(&mut recorded.full);
