@@ -73,7 +73,7 @@ guard-packages: guard-static
 	$(BIN)/python tools/guard_packages.py $(DIST) --guard $(DIST)/airwnd-guard-$(shell uname -m)-unknown-linux-musl
 
 # Packages `airwnd` and the crates that it needs as crates.io gets them, and uploads nothing. Needs cargo 1.90 or later.
-PUBLISHED := units derive catalog kernel links rwnd tcp phy rlc cell network lab
+PUBLISHED := units derive catalog kernel links rwnd shape tcp phy rlc cell network lab
 .PHONY: publish-check
 publish-check:
 	cargo publish --dry-run --locked $(PUBLISHED:%=--package airwnd-%) --package airwnd
@@ -243,7 +243,7 @@ nightly-rust:
 
 nightly-adapters:
 	@$(STEP) adapters 'Tests of outside stacks' -- cargo test --locked --no-fail-fast \
-		-p airwnd-linklevel -p airwnd-quinn -p airwnd-smoltcp -p airwnd-str0m
+		-p airwnd-linklevel -p airwnd-quinn -p airwnd-s2n -p airwnd-smoltcp -p airwnd-str0m
 
 nightly-scenarios:
 	@$(STEP) scenarios 'Generated scenarios' -- cargo test -p airwnd-attack --locked -- --ignored --nocapture

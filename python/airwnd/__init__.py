@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from airwnd.results.capture import Capture
     from airwnd.results.radio_trace import RadioTrace
     from airwnd.scenario.cities import city
-    from airwnd.scenario.path import Endpoint, Path
+    from airwnd.scenario.path import Endpoint, Pair, Path
     from airwnd.scenario.radio_map import RadioMap
     from airwnd.scenario.run import Run
     from airwnd.scenario.scenario import Scenario
@@ -74,6 +74,7 @@ __all__ = [
     "HandoverReport",
     "HandoverUe",
     "InputError",
+    "Pair",
     "Parameter",
     "Path",
     "Preset",
@@ -128,6 +129,7 @@ _HOME = {
     "HandoverUe": "airwnd.plugins.handover",
     "InputError": "airwnd.support.errors",
     "Parameter": "airwnd.vocabulary.algorithms",
+    "Pair": "airwnd.scenario.path",
     "Path": "airwnd.scenario.path",
     "Preset": "airwnd.vocabulary.presets",
     "PresetValue": "airwnd.vocabulary.presets",

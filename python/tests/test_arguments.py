@@ -25,6 +25,15 @@ MAP = Scenario.from_dict({"duration": "1s", "site": [{}], "ue": [{}], "flow": [{
 SWEEP = Sweep(RUN.links, RUN.links, (), (), 1)
 CODE = {"allow_code": False, "plugin_timeout_s": PLUGIN_TIMEOUT_S}
 
+
+class Silent(airwnd.Endpoint):
+    def transmit(self, now_s: float) -> list[bytes]:  # noqa: ARG002
+        return []
+
+    def receive(self, now_s: float, data: bytes, ecn: int) -> None:
+        """Ignore it."""
+
+
 #: Calls of every public function and method with valid arguments; each argument in turn gets a wrong value.
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Capture": (
@@ -92,10 +101,17 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "radio_trace": None,
         },
     ),
-    "Scenario.open_path": (SCENARIO.open_path, {"seed": 1, "series": None, "max_memory": None}),
+    "Scenario.open_path": (
+        SCENARIO.open_path,
+        {"seed": 1, "series": None, "max_memory": None, "radio": False},
+    ),
     "Path": (
         airwnd.Path,
-        {"scenario": SCENARIO, "seed": 1, "series": None, "qlog": None, "max_memory": None},
+        {"scenario": SCENARIO, "seed": 1, "series": None, "qlog": None, "radio": False, "max_memory": None},
+    ),
+    "Pair": (
+        airwnd.Pair,
+        {"client": Silent(), "server": Silent(), "ue": "ue", "start_s": 0.0, "stop_s": 1.0},
     ),
     "Scenario.open_session": (SCENARIO.open_session, {"seed": 1, "series": None, "max_memory": None}),
     "Session": (Session, {"scenario": SCENARIO, "seed": 1, "series": None, "max_memory": None}),
@@ -200,6 +216,8 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "workers": None,
             "sample_seed": 1,
             "series": None,
+            "stack": None,
+            "ue": None,
             "progress": None,
             "force": False,
         },

@@ -13,6 +13,7 @@ from airwnd.support import engine
 
 from .cargo import TARGET, cargo, gentle_program
 from .conftest import ROOT, Cli
+from .test_evaluate import SMALL
 
 SCENARIO = ROOT / "examples" / "rust-plugin" / "scenario.toml"
 MODULE = Path(_native.__file__)
@@ -37,6 +38,21 @@ def test_a_plug_in_in_rust_has_the_tools(cli_process: Cli, gentle: Path, tmp_pat
     assert done.returncode == 0, done.stderr
     delays = Sweep.load(tmp_path / "out").runs["delay_ms_mean"]
     assert delays[0] < delays[1]
+
+
+def test_a_plug_in_in_rust_is_evaluated_and_verified(cli_process: Cli, gentle: Path, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    words = ("evaluate", "plugin:gentle", "--suite", "small.toml", "--set", "target=20ms", "--jobs", "1")
+    done = cli_process("--engine", gentle, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    path = tmp_path / "out" / "evaluate" / "plugin-gentle,target=20ms" / "report.json"
+    again = cli_process(
+        "--engine", gentle, "evaluate", "--verify", path, "--suite", "small.toml", "--jobs", "1"
+    )
+    assert (again.returncode, again.stdout) == (0, f"{path}: 3 rows again, the same bytes\n")
+    without = cli_process(*words)
+    assert without.returncode == 2
+    assert without.stderr.endswith("no plug-in `gentle`: none is registered with this program\n")
 
 
 def test_the_file_is_part_of_the_identity(cli_process: Cli, tmp_path: Path) -> None:

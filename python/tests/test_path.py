@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from airwnd import Endpoint, InputError, Path, Scenario, ScenarioError
+from airwnd import Endpoint, InputError, Pair, Path, Scenario, ScenarioError
 
 from .conftest import ROOT
 
@@ -69,6 +69,74 @@ class Clock(Endpoint):
     def on_timeout(self, now_s: float) -> None:
         assert now_s >= self.next_s
         self.next_s, self.due = self.next_s + 0.1, True
+
+
+class Steady(Endpoint):
+    """Send packets of 1000 bytes every 10 ms, and note the times of its calls."""
+
+    protocol = "tcp"
+
+    def __init__(self) -> None:
+        self.next_s = 0.0
+        self.calls: list[float] = []
+
+    def transmit(self, now_s: float) -> Iterable[bytes]:
+        self.calls.append(now_s)
+        while self.next_s <= now_s:
+            self.next_s += 0.01
+            yield bytes(1000)
+
+    def receive(self, now_s: float, data: bytes, ecn: int) -> None:
+        self.received_bytes += len(data)
+
+    def timeout(self) -> float:
+        return self.next_s
+
+
+class Sink(Endpoint):
+    """An application that reads when the stack is asked for packets."""
+
+    protocol = "tcp"
+
+    def __init__(self) -> None:
+        self.unread = 0
+
+    def transmit(self, now_s: float) -> Iterable[bytes]:
+        self.received_bytes += self.unread
+        self.unread = 0
+        return ()
+
+    def receive(self, now_s: float, data: bytes, ecn: int) -> None:
+        self.unread += len(data)
+
+
+def test_pairs_begin_and_end_at_their_times() -> None:
+    late = Steady()
+    network = Path(Scenario.from_dict(WIRE), series="100ms")
+    flows = network.run_all(
+        [
+            Pair(Sink(), late, "phone-1", start_s=0.5, stop_s=1.5),
+            Pair(Sink(), Steady(), "phone-0"),
+            Pair(Steady(), Sink(), "phone-0", start_s=1.0),
+        ],
+        2.0,
+    )
+    names = [network.id(flow) for flow in flows]
+    run = network.finish()
+    # Its clock begins with it.
+    assert late.calls[0] == 0
+    assert late.calls[-1] == pytest.approx(1, abs=0.011)
+    rows = {row["id"]: row for row in run.flows.iter_rows(named=True)}
+    assert [rows[name]["packets_sent"] for name in names] == pytest.approx([100, 200, 100], abs=1)
+    series = run.series.filter(run.series["flow"] == names[0])
+    moving = [time for time, rate in series.select("time_s", "rate_kbps").rows() if rate > 0]
+    assert moving == pytest.approx([0.6 + 0.1 * number for number in range(10)])
+    assert max(series["rate_kbps"].to_list()) == pytest.approx(800, rel=0.01)
+
+
+def test_a_pair_begins_within_the_path() -> None:
+    with pytest.raises(InputError, match="start_s: expected 0 s, the present, to 1 s, the end; found 3 s"):
+        path().run_all([Pair(Sink(), Steady(), "phone", start_s=3)], 1.0)
 
 
 def test_a_packet_takes_the_time_of_the_path() -> None:

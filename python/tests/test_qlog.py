@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from airwnd import Endpoint, InputError, Path, Run, Scenario
+from airwnd import Endpoint, InputError, Path, Run, Scenario, ScenarioError
 from airwnd.scenario.qlog import SCHEMA
 
 from .test_path import WIRE
@@ -241,6 +241,57 @@ def test_handovers_are_in_the_file(tmp_path: File) -> None:
         (1e3 * time, event, cell) for time, event, cell in rows.select("time_s", "event", "cell").rows()
     ] == [(pytest.approx(time), event, cell) for time, event, cell in there]
     assert {event for _, event, _ in there} >= {"handover_start", "handover_end"}
+
+
+def test_the_radio_interface_is_in_the_file(tmp_path: File) -> None:
+    settings = {
+        "name": "drive",
+        "duration": "3s",
+        "handover": {"algorithm": "a3-rsrp"},
+        "site": [{"position": ["0m", "0m"]}, {"position": ["400m", "0m"]}],
+        "ue": [
+            {"name": "other"},
+            {
+                "name": "car",
+                "placement": {"kind": "list", "points": [["150m", "20m"]]},
+                "mobility": {"kind": "constant-velocity", "speed": "40m/s"},
+            },
+        ],
+        "flow": [{"ue": "other"}],
+    }
+    scenario = Scenario.from_dict(settings)
+
+    def connect(name: str, **more: Any) -> Run:
+        path = Path(scenario, 1, series="100ms", qlog=tmp_path / name, **more)
+        path.run(Stack(0.1, 200), Stack(0.01, 200), 3.0, ue="car")
+        return path.finish()
+
+    run = connect("radio.qlog", radio=True)
+    assert run.outcome == connect("without.qlog").outcome
+    log = json.loads((tmp_path / "radio.qlog").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(MAIN).validate(log)
+    events = of(log, "network")
+    assert all(before["time"] <= after["time"] for before, after in pairwise(events))
+    names = Counter(each["name"] for each in events)
+    radio = {"airwnd:grant_sent", "airwnd:block_sent", "airwnd:control_sent"}
+    assert {each["data"]["ue"] for each in events if each["name"] in radio} == {"car"}
+    # A packet of 228 bytes fits into the block of a grant.
+    assert names["airwnd:grant_sent"] > names["airwnd:datagram_sent"] > 300
+    assert {each["data"]["outcome"] for each in events if each["name"] == "airwnd:block_sent"} >= {"decoded"}
+    assert names["airwnd:control_sent"] > 10
+    grants = [each for each in events if each["name"] == "airwnd:grant_sent"]
+    assert {each["data"]["direction"] for each in grants} == {"downlink", "uplink"}
+    assert all(each["data"]["on_air_ms"] >= each["time"] for each in grants)
+    starts = [each["data"] for each in events if each["name"] == "airwnd:handover_start"]
+    rows = run.events.filter(run.events["event"] == "handover_start")
+    assert [each["to_cell"] for each in starts] == rows["cell"].to_list() != []
+
+
+def test_records_of_the_radio_interface_need_cells_and_a_file(tmp_path: File) -> None:
+    with pytest.raises(InputError, match="radio: the records are written to a qlog"):
+        Path(Scenario.from_dict(CELL), radio=True)
+    with pytest.raises(ScenarioError, match="links have no radio interface"):
+        Path(Scenario.from_dict(WIRE), qlog=tmp_path / "x.qlog", radio=True)
 
 
 def test_equal_runs_have_equal_bytes_and_the_results_without_a_file(tmp_path: File) -> None:

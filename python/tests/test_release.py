@@ -53,3 +53,19 @@ def test_manual_pages_are_up_to_date(manual: ModuleType, tmp_path: Path) -> None
 def test_manual_pages_have_no_control_characters(manual: ModuleType) -> None:
     for name, text in manual.pages().items():
         assert not re.search(r"[^\n -~–×−…]", text), name
+
+
+def test_the_published_crates_are_those_that_airwnd_needs() -> None:
+    """crates.io takes none whose dependencies have no version, or are not there."""
+    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["dependencies"]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (names,) = re.findall(r"^PUBLISHED := (.*)$", makefile, re.MULTILINE)
+    order = [f"airwnd-{name}" for name in str(names).split()] + ["airwnd"]
+    for place, name in enumerate(order):
+        folder = ROOT / "crates" / name.removeprefix("airwnd-")
+        manifest = tomllib.loads((folder / "Cargo.toml").read_text(encoding="utf-8"))
+        assert manifest["package"].get("publish", True), name
+        needed = [each for each in manifest.get("dependencies", {}) if each.startswith("airwnd")]
+        for each in needed:
+            assert "version" in workspace[each], f"{name} needs {each}, which has no version"
+            assert each in order[:place], f"{each}, which {name} needs, is not published before it"

@@ -123,6 +123,62 @@ def test_results_and_qlogs_of_each_seed_are_kept(folder: Path, cli: Cli) -> None
         assert {"airwnd:datagram_sent", "airwnd:datagram_delivered", "airwnd:sampled"} <= names
 
 
+def test_a_sweep_varies_options_of_a_stack_and_keys_of_the_scenario(folder: Path, cli: Cli) -> None:
+    words = ["sweep", "cell.toml", "--stack", "mine.py:connect", "--out", "swept"]
+    words += ("--grid", "stack.rate_bps=960000,1.92e6", "--grid", "rlc.queue=codel,drop-tail")
+    done = cli(*words, "--seeds", "2", "--series", "100ms")
+    assert (done.returncode, done.stderr) == (0, "")
+    swept = airwnd.Sweep.load(folder / "swept")
+    assert swept.keys == ("stack.rate_bps", "rlc.queue")
+    rows = swept.flows.filter(swept.flows["id"] == "stack")
+    assert rows.height == swept.runs.height == 8
+    assert set(swept.flows["id"]) > {"stack"}
+    for row in rows.iter_rows(named=True):
+        assert row["goodput_kbps"] == pytest.approx(row["stack.rate_bps"] / 1e3, rel=0.05)
+    alone = airwnd.Trial(
+        airwnd.Scenario.load("cell.toml").with_({"rlc.queue": "codel"}), seeds=[2], ue="phone"
+    )
+    expected = alone.run(stacks.find("mine.py:connect", {"rate_bps": 1.92e6})).values("delay_ms_p95")[2]
+    same = rows.filter(
+        (rows["stack.rate_bps"] == 1.92e6) & (rows["rlc.queue"] == "codel") & (rows["seed"] == 2)
+    )
+    assert same["delay_ms_p95"].to_list() == [expected]
+    series = swept.read_series(["rate_kbps"])
+    rates = series.filter(series["flow"] == "stack")["rate_kbps"].to_list()
+    assert max(rates) > 900
+    assert cli("plot", "sweep", "swept", "--y", "flows.goodput_kbps", "--out", "x.svg").returncode == 0
+    again = cli(*words, "--seeds", "2", "--series", "100ms")
+    assert "8 runs of 4 settings in 0 s, 8 of them finished earlier" in again.stdout
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--grid", "stack.cc=a,b"), "grid stack.cc: name the stack with --stack"),
+        (
+            ("--stack", "mine.py:connect", "--grid", "stack=a,b"),
+            "grid stack: cannot be varied; name an option",
+        ),
+        (
+            ("--stack", "mine.py:connect", "--grid", "stack.speed=1,2"),
+            "mine.py:connect: unknown option `speed`",
+        ),
+        (("--stack", "mine.py:conect", "--seeds", "2"), "mine.py: there is no function `conect`"),
+        (
+            ("--stack", "mine.py:connect", "--grid", "stack.rate_bps=0,1"),
+            "ZeroDivisionError: division by zero",
+        ),
+        (("--stack", "mine.py:connect", "--ue", "car", "--seeds", "2"), "there is no UE `car`"),
+    ],
+)
+def test_a_mistake_in_a_sweep_of_a_stack_is_one_line(cli: Cli, words: tuple[str, ...], message: str) -> None:
+    done = cli("sweep", "cell.toml", "--out", "swept", *words)
+    assert done.returncode == 2, done.stdout
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+
+
 def test_an_installed_package_offers_stacks(folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("mine", "test_stacks_mine:connect", stacks.GROUP)
     (folder / "test_stacks_mine.py").write_text(MINE, encoding="utf-8")
@@ -219,6 +275,27 @@ def test_whole_packets_get_no_headers(folder: Path) -> None:
 
 def test_the_example_of_quic_is_a_stack() -> None:
     assert stacks.find(f"{ROOT}/examples/aioquic-in-cell/download.py:connect", {"cc": "reno"}).options
+
+
+@pytest.mark.nightly
+def test_the_example_of_webrtc_runs(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--quiet", "--target", tmp_path, "aiortc==1.16.0"],
+        check=True,
+    )
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "aiortc-in-cell" / "video.py", "1", "1"],
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}:{ROOT / 'python'}"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    first, second = (re.sub(r" \(.*", "", line) for line in done.stdout.splitlines())
+    assert first == second
+    found = re.fullmatch(r"seed 1: (\d+) kbit/s, p95 delay (\d+) ms, (\d+) of (\d+) frames", first)
+    assert found is not None
+    goodput, delay_ms, received, sent = map(int, found.groups())
+    assert goodput > 300
+    assert delay_ms < 100
+    assert received >= sent - 5
 
 
 @pytest.mark.nightly

@@ -1,5 +1,6 @@
 //! Measures transport stacks in the scenarios of `experiments/stacks-in-cell`, and writes its results: `results.csv`, and
-//! the tables at the end of its page.
+//! the tables at the end of its page. What this machine's kernel does there is measured by
+//! `python/benches/stacks_in_real_time.py` before, and read from `kernel.csv`.
 //!
 //! ```sh
 //! cargo run --release -p airwnd-compare -- experiments/stacks-in-cell 3
@@ -14,7 +15,9 @@ use std::time::Instant;
 
 const USAGE: &str = "usage: airwnd-compare FOLDER SEEDS";
 /// Congestion controls of the simulated TCP, whose stack is Linux's.
-const SIMULATED: [&str; 3] = ["cubic", "bbr", "bbr3"];
+const SIMULATED: [&str; 4] = ["newreno", "cubic", "bbr", "bbr3"];
+/// Maximum rate of str0m's video, above that of every scenario.
+const MAX_KBPS: u64 = 100_000;
 /// Scenarios in the order of the table.
 const SCENARIOS: [&str; 6] = ["walking", "driving", "loaded", "blockage", "recording", "leo"];
 /// Columns of the file: name, decimals.
@@ -38,10 +41,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [folder, seeds] = arguments.as_slice() else { return Err(USAGE.into()) };
     let (folder, seeds) = (FilePath::new(folder), seeds.parse()?);
+    let kernel = fs::read_to_string(folder.join("kernel.csv"))?;
     let mut rows = Vec::new();
     for name in SCENARIOS {
         let text = fs::read_to_string(folder.join("scenarios").join(format!("{name}.toml")))?;
-        measure(&text, seeds, &mut rows)?;
+        measure(&text, seeds, &kernel, &mut rows)?;
     }
     fs::write(folder.join("results.csv"), csv(&rows)?)?;
     let page = folder.join("README.md");
@@ -51,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn measure(text: &str, seeds: u64, rows: &mut Vec<Row>) -> Result<(), Box<dyn Error>> {
+fn measure(text: &str, seeds: u64, kernel: &str, rows: &mut Vec<Row>) -> Result<(), Box<dyn Error>> {
     let scenario = Scenario::from_toml(text)?;
     let trial = Trial::new(&scenario).seeds(1..=seeds);
     let tcp = trial.clone().options(airwnd_smoltcp::OPTIONS);
@@ -70,6 +74,14 @@ fn measure(text: &str, seeds: u64, rows: &mut Vec<Row>) -> Result<(), Box<dyn Er
         let report = trial.run(|seed| airwnd_quinn::download(control.transport(), seed))?;
         add(format!("quinn {}", control.name()), began, values_of(&report, &floors));
     }
+    for control in airwnd_s2n::Control::ALL {
+        let began = Instant::now();
+        let report = trial.run(|seed| airwnd_s2n::download(control, seed))?;
+        add(format!("s2n {}", control.name()), began, values_of(&report, &floors));
+    }
+    let began = Instant::now();
+    let report = trial.run(|seed| airwnd_str0m::video(MAX_KBPS, seed))?;
+    add("str0m".into(), began, values_of(&report, &floors));
     for control in airwnd_smoltcp::Control::ALL {
         let began = Instant::now();
         let report = tcp.run(|seed| airwnd_smoltcp::download(control, seed))?;
@@ -79,7 +91,32 @@ fn measure(text: &str, seeds: u64, rows: &mut Vec<Row>) -> Result<(), Box<dyn Er
         let began = Instant::now();
         add(format!("airwnd {control}"), began, simulated(text, control, &floors)?);
     }
+    rows.extend(measured(kernel, &name, &floors)?);
     Ok(())
+}
+
+/// Rows of the kernel in a scenario, whose delays are one-way delays.
+fn measured(kernel: &str, scenario: &str, floors: &Measure) -> Result<Vec<Row>, Box<dyn Error>> {
+    let mut rows: Vec<Row> = Vec::new();
+    for line in kernel.lines().filter(|line| line.split(',').next() == Some(scenario)) {
+        let [_, stack, seed, values @ ..] = &*line.split(',').collect::<Vec<_>>() else {
+            return Err(format!("kernel.csv: {line}").into());
+        };
+        let seed: u64 = seed.parse()?;
+        let values = values.iter().map(|value| value.parse()).collect::<Result<Vec<f64>, _>>()?;
+        let mut values: Values = values.try_into().map_err(|_| format!("kernel.csv: {line}"))?;
+        let floor = floors.values().iter().find(|(of, _)| *of == seed);
+        let Some((_, floor)) = floor else { continue };
+        values[1] -= floor;
+        match rows.iter_mut().find(|row| row.stack == *stack) {
+            Some(row) => row.values.push((seed, values)),
+            None => {
+                let (scenario, stack) = (scenario.to_string(), stack.to_string());
+                rows.push(Row { scenario, stack, values: vec![(seed, values)] });
+            }
+        }
+    }
+    Ok(rows)
 }
 
 fn name_of(text: &str) -> Result<String, Box<dyn Error>> {

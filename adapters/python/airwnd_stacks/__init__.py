@@ -10,7 +10,7 @@ from typing import Literal
 import airwnd
 from airwnd_stacks import _native
 
-__all__ = ["quinn", "smoltcp", "str0m"]
+__all__ = ["quinn", "s2n", "smoltcp", "str0m"]
 
 
 class _End(airwnd.Endpoint):
@@ -75,6 +75,21 @@ def quinn(seed: int, cc: str = "cubic", upload: bool = False) -> tuple[airwnd.En
         Whether the UE sends, or the server.
     """
     return _ends("quinn", lambda: _native.quinn(seed, cc, upload))
+
+
+def s2n(seed: int, cc: str = "cubic", upload: bool = False) -> tuple[airwnd.Endpoint, airwnd.Endpoint]:
+    """Make the endpoints of a transfer without end by s2n-quic, a QUIC stack.
+
+    Parameters
+    ----------
+    seed
+        Seed of its random numbers.
+    cc
+        Congestion control: ``"cubic"`` or ``"bbr"``, version 2.
+    upload
+        Whether the UE sends, or the server.
+    """
+    return _ends("s2n", lambda: _native.s2n(seed, cc, upload))
 
 
 def smoltcp(seed: int, cc: str = "cubic", upload: bool = False) -> tuple[airwnd.Endpoint, airwnd.Endpoint]:

@@ -94,6 +94,14 @@ fn quinn(seed: u64, cc: &str, upload: bool) -> PyResult<(Stack, Stack)> {
     Ok(Stack::pair(if upload { up(transport, seed) } else { download(transport, seed) }))
 }
 
+/// Endpoints of s2n-quic, a QUIC stack: that at the UE, and that at the server.
+#[pyfunction]
+fn s2n(seed: u64, cc: &str, upload: bool) -> PyResult<(Stack, Stack)> {
+    use airwnd_s2n::{Control, download, upload as up};
+    let control = named(&Control::ALL, Control::name, cc)?;
+    Ok(Stack::pair(if upload { up(control, seed) } else { download(control, seed) }))
+}
+
 /// Endpoints of smoltcp, a TCP stack: that at the UE, and that at the server.
 #[pyfunction]
 fn smoltcp(seed: u64, cc: &str, upload: bool) -> PyResult<(Stack, Stack)> {
@@ -111,5 +119,5 @@ fn str0m(seed: u64, max_kbps: u64) -> (Stack, Stack) {
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{Stack, quinn, smoltcp, str0m};
+    use super::{Stack, quinn, s2n, smoltcp, str0m};
 }

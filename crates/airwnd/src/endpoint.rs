@@ -127,6 +127,8 @@ impl Path {
             let (end, endpoint) = if event.to == ue.0 { ue } else { server };
             endpoint.handle(self.now(), Received { datagram: event.datagram, ecn: event.ecn });
             self.transmit(end, endpoint, calls)?;
+            // Time series have the goodput of each interval.
+            self.set_received(end, endpoint.received())?;
         }
         Ok(any)
     }

@@ -52,11 +52,13 @@ mod datagram;
 mod endpoint;
 mod error;
 mod path;
+mod radio;
 mod scenario;
 mod trial;
 
 pub use airwnd_catalog::Error;
 pub use airwnd_kernel::{Codepoint as Ecn, Direction};
+pub use airwnd_lab::radio::RadioFilter;
 pub use airwnd_lab::{
     CellRow, Column, CompletionTimes, ConnectionRow, Drops, FlowRow, GroupRow, Limited, LinkDrops, LinkRow,
     NOTHING, Outcome, Percentiles, Protocol, Queued, Records, Socket, Table, Totals, UeRow,
@@ -68,5 +70,6 @@ pub use datagram::{Datagram, End, Event, Fate, Flow, FlowOptions, Side, Ue};
 pub use endpoint::{Endpoint, Pair, Received, Transmit};
 pub use error::PathError;
 pub use path::Path;
+pub use radio::RadioTable;
 pub use scenario::{Scenario, ScenarioBuilder};
 pub use trial::{Measure, Report, Trial, TrialError};

@@ -1,8 +1,10 @@
 //! A network in virtual time.
 
+use crate::radio::{RadioTable, Trace};
 use crate::{Datagram, End, Event, Fate, Flow, FlowOptions, PathError, Scenario, Ue};
 use airwnd_catalog::Error;
 use airwnd_kernel::{Codepoint, Direction};
+use airwnd_lab::tap::Tap;
 use airwnd_lab::{Frame, Live, Outcome, Records, Signature, Socket};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -85,6 +87,7 @@ pub struct Path {
     free: Vec<u32>,
     events: VecDeque<Event>,
     failure: Option<Error>,
+    trace: Option<Trace>,
 }
 
 /// A flow and its number in the simulation.
@@ -116,12 +119,15 @@ impl Path {
         Path::recorded(scenario, seed, &Records::default())
     }
 
-    /// Builds the network of a scenario with a seed, and keeps the requested records, such as time series.
+    /// Builds the network of a scenario with a seed, and keeps the requested records: time series, or the tables of
+    /// [`radio`](Path::radio).
     ///
     /// # Errors
     /// A scenario whose network cannot be built, or records that it cannot provide.
     pub fn recorded(scenario: &Scenario, seed: u64, records: &Records) -> Result<Path, Error> {
-        let mut live = Live::new(scenario.checked().clone(), seed, records, &[], None)?;
+        let trace = records.radio.clone().map(|filter| Trace::new(scenario.checked(), filter));
+        let tap = trace.clone().map(|trace| Box::new(trace) as Box<dyn Tap>);
+        let mut live = Live::new(scenario.checked().clone(), seed, records, &[], tap)?;
         let begin = live.begin();
         // Packets that an owner sends at the beginning precede events of the network at that instant, as those of
         // simulated flows do.
@@ -138,6 +144,7 @@ impl Path {
             free: Vec::new(),
             events: VecDeque::new(),
             failure: None,
+            trace,
         })
     }
 
@@ -373,15 +380,31 @@ impl Path {
         Ok(self.live.flow_id(self.known(flow)?.number))
     }
 
+    /// Takes the tables of the radio interface that are full, so that memory stays bounded: `radio_grants`,
+    /// `radio_blocks` and so on, with the columns that `airwnd explain` lists. Empty unless
+    /// [`Records::radio`](crate::Records::radio) is set, as by [`Scenario::radio_filter`].
+    pub fn radio(&mut self) -> Vec<RadioTable> {
+        self.trace.as_ref().map_or(Vec::new(), Trace::take_full)
+    }
+
     /// Ends the path at its present and returns the results, as `airwnd run` has them. The measurement lasts from the
     /// beginning to the present.
     ///
     /// # Errors
     /// A failed simulation.
-    pub fn finish(mut self) -> Result<Outcome, PathError> {
+    pub fn finish(self) -> Result<Outcome, PathError> {
+        Ok(self.finish_traced()?.0)
+    }
+
+    /// Ends the path as [`finish`](Path::finish) does, and also returns the rest of the tables of the radio interface.
+    ///
+    /// # Errors
+    /// As [`finish`](Path::finish).
+    pub fn finish_traced(mut self) -> Result<(Outcome, Vec<RadioTable>), PathError> {
         self.check()?;
         self.live.advance(self.now)?;
-        Ok(self.live.finish())
+        let outcome = self.live.finish();
+        Ok((outcome, self.trace.as_ref().map_or(Vec::new(), Trace::take_all)))
     }
 
     /// Turns the packets that have left the network into events. Returns whether any have left or were copied.

@@ -1,6 +1,8 @@
 //! Scenarios from TOML or from a builder.
 
+use crate::Ue;
 use airwnd_catalog::{Error, Node, Value};
+use airwnd_lab::radio::RadioFilter;
 use airwnd_lab::{Outcome, Records};
 use std::path::Path as FilePath;
 use std::time::Duration;
@@ -118,6 +120,28 @@ impl Scenario {
     /// As [`Scenario::run`], or records that the scenario cannot provide.
     pub fn run_recorded(&self, seed: u64, records: &Records) -> Result<Outcome, Error> {
         airwnd_lab::run_tapped(&self.checked, seed, records, None, &mut |_| true)
+    }
+
+    /// Selects records of the radio interface for [`Records::radio`]: those of these layers (`mac`, `rlc`, `rrc`; none:
+    /// all) and of these UEs (none: all).
+    ///
+    /// # Errors
+    /// A scenario without cells, an unknown layer, or an unknown UE.
+    ///
+    /// ```
+    /// use airwnd::{Path, Records, Scenario, Ue};
+    /// let scenario = Scenario::from_toml("duration = \"1s\"\n[[site]]\n[[ue]]\n[[flow]]\n")?;
+    /// let radio = Some(scenario.radio_filter(&["mac"], &[Ue(0)])?);
+    /// let mut path = Path::recorded(&scenario, 1, &Records { radio, ..Records::default() })?;
+    /// path.advance(std::time::Duration::from_millis(100))?;
+    /// let (_, tables) = path.finish_traced()?;
+    /// assert_eq!(tables[0].0, "radio_grants");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn radio_filter(&self, layers: &[&str], ues: &[Ue]) -> Result<RadioFilter, Error> {
+        let layers: Vec<String> = layers.iter().map(|layer| layer.to_string()).collect();
+        let ues: Vec<String> = ues.iter().map(|Ue(number)| format!("ue-{number}")).collect();
+        self.checked.radio_filter(&layers, &ues, None)
     }
 
     pub(crate) fn checked(&self) -> &airwnd_lab::Scenario {

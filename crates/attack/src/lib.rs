@@ -13,6 +13,7 @@ pub mod ends;
 pub mod figures;
 pub mod guard;
 pub mod legal;
+pub mod owner;
 pub mod shape;
 pub mod targets;
 pub mod trial;

@@ -5,6 +5,7 @@
 
 use crate::guard;
 use crate::legal;
+use crate::owner;
 use crate::trial::{self, ORIGIN};
 use airwnd_capture::{Capture, Format, Settings};
 use airwnd_catalog::{Error, Node, Param as _};
@@ -26,13 +27,14 @@ use std::num::{NonZeroU8, NonZeroU16};
 pub type Target = fn(&[u8]) -> Result<(), String>;
 
 /// Targets by the names of their folders in the corpus.
-pub const ALL: [(&str, Target); 12] = [
+pub const ALL: [(&str, Target); 13] = [
     ("scenario_toml", scenario_toml),
     ("scenario_json", scenario_json),
     ("scenario_legal", scenario_legal),
     ("overrides", overrides),
     ("trace", trace),
     ("csv", csv),
+    ("path_calls", owner::calls),
     ("pcap", pcap),
     ("guard_rules", guard::rules),
     ("guard_reports", guard::reports),

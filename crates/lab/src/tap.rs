@@ -80,6 +80,25 @@ pub trait Tap: Send {
     }
 }
 
+/// A tap that its owner keeps.
+impl<T: Tap + ?Sized> Tap for &mut T {
+    fn packet(&mut self, sight: &Sight) {
+        (**self).packet(sight);
+    }
+
+    fn at_link(&mut self, sight: &LinkSight) {
+        (**self).at_link(sight);
+    }
+
+    fn radio(&mut self, record: &RadioRecord) {
+        (**self).radio(record);
+    }
+
+    fn continues(&self) -> bool {
+        (**self).continues()
+    }
+}
+
 impl Scenario {
     /// Number of UEs of all groups.
     pub fn ues(&self) -> u32 {

@@ -153,7 +153,7 @@ fn relay(
     let capture_tap = capture.as_mut().map(|recording| &mut recording.capture as &mut dyn Tap);
     let mut taps = Taps::new(scenario, &request.logs, capture_tap)?;
     let is_tapped = request.pcap.is_some() || !request.logs.is_empty();
-    let tap = is_tapped.then_some(&mut taps as &mut dyn Tap);
+    let tap = is_tapped.then(|| Box::new(&mut taps) as Box<dyn Tap>);
     let live = Live::new(scenario, request.seed, &records, &real, tap)?;
     let relay = Relay::new(live, frames, ports, request.coalesces)?;
     // The session waits for this message.

@@ -2,7 +2,7 @@
 
 use crate::arguments::{input_error, quantity};
 use crate::owned::Owned;
-use crate::{Scenario, plugin, results, settle};
+use crate::{Scenario, columns, plugin, results, settle};
 use airwnd::{Bytes, Datagram, Ecn, End, Fate, FlowOptions, PathError, Protocol, Records, Span};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -15,6 +15,9 @@ pub struct Path {
     inner: Owned<airwnd::Path>,
     flows: Mutex<Vec<airwnd::Flow>>,
 }
+
+/// Layers of a qlog.
+const RADIO_LAYERS: [&str; 2] = ["mac", "rrc"];
 
 /// Time of arrival and departure in seconds, flow, whether it was sent to the UE, data, ECN field, and cause of a drop.
 type PyEvent<'py> = (f64, f64, u32, bool, Bound<'py, PyBytes>, u8, Option<&'static str>);
@@ -63,21 +66,24 @@ fn nanoseconds(value_s: f64) -> f64 {
 #[pymethods]
 impl Path {
     #[new]
-    #[pyo3(signature = (scenario, seed, series_interval_ns=None, max_memory=None))]
+    #[pyo3(signature = (scenario, seed, series_interval_ns=None, max_memory=None, radio=false))]
     fn new(
         py: Python<'_>,
         scenario: &Scenario,
         seed: u64,
         series_interval_ns: Option<u64>,
         max_memory: Option<u64>,
+        radio: bool,
     ) -> PyResult<Path> {
         scenario.check_code()?;
+        let checked = airwnd::Scenario::of(scenario.node.clone(), scenario.checked.clone());
+        let radio = radio.then(|| checked.radio_filter(&RADIO_LAYERS, &[])).transpose();
         let records = Records {
             series: series_interval_ns.map(Span),
             memory: max_memory.map(Bytes),
+            radio: settle(py, radio)?,
             ..Records::default()
         };
-        let checked = airwnd::Scenario::of(scenario.node.clone(), scenario.checked.clone());
         let path = airwnd::Path::recorded(&checked, seed, &records);
         let located = path.map_err(|error| error.located(&scenario.checked.name, &scenario.node));
         Ok(Path { inner: Owned::new("path", settle(py, located)?), flows: Mutex::default() })
@@ -191,11 +197,27 @@ impl Path {
         self.with(py, |path| path.id(end.flow))
     }
 
-    /// Ends the path. Returns the results as JSON, and the tables by name and column.
+    /// Number of a UE.
+    fn ue(&self, py: Python<'_>, name: &str) -> PyResult<u32> {
+        self.with(py, |path| Ok(path.ue(name)?.0))
+    }
+
+    /// Takes the full tables of the radio interface.
+    fn radio<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyDict>)>> {
+        let full = self.with(py, |path| Ok(path.radio()))?;
+        full.into_iter().map(|(name, table)| Ok((name, columns(py, table)?))).collect()
+    }
+
+    /// Ends the path. Returns the results as JSON, and the tables by name and column, with the rest of those of the radio
+    /// interface.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyDict>)> {
         let path = self.inner.take(py)?;
-        let outcome = py.detach(|| path.finish()).map_err(|error| refused(py, error))?;
+        let (outcome, radio) = py.detach(|| path.finish_traced()).map_err(|error| refused(py, error))?;
         plugin::take_raised();
-        results(py, outcome)
+        let (figures, tables) = results(py, outcome)?;
+        for (name, table) in radio {
+            tables.set_item(name, columns(py, table)?)?;
+        }
+        Ok((figures, tables))
     }
 }

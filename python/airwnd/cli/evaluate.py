@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from airwnd.study.evaluate.contest import Contest
     from airwnd.study.evaluate.evaluation import Effort
     from airwnd.study.evaluate.report import Done, Report
+    from airwnd.study.evaluate.suite import Suite
 
 # Suites of a candidate for which none is named.
 _USUAL = {"sender": ("rfc9743", "cellular"), "receiver": ("rfc9743", "cellular"), "queue": ("rfc7928",)}
@@ -49,6 +50,13 @@ _DIFFERS = 1
     shell_complete=completion.suites,
     help="Suite of criteria: rfc9743 and cellular (default), rfc7928 (default for a queue discipline), "
     "bbr-draft, or a file. May be repeated.",
+)
+@click.option(
+    "--beacon",
+    metavar="HEX",
+    default="",
+    help="Draw rates, delays and seeds of the scenarios from this value of a public beacon, published after "
+    "the candidate, such as a round of drand.",
 )
 @click.option(
     "--against",
@@ -105,6 +113,7 @@ _DIFFERS = 1
 def evaluate(
     candidate: str | None,
     suites: tuple[str, ...],
+    beacon: str,
     against: str | None,
     only: tuple[str, ...],
     settings: tuple[str, ...],
@@ -126,6 +135,10 @@ def evaluate(
     my_cc.py:Gentle      a Python class, which is executed
     rwnd:standing        a receive-window control
     aqm:codel            a queue discipline
+    kernel:bbr           TCP of this machine's kernel, in real time
+    quinn:bbr            a stack of an installed package, such as airwnd-stacks
+    stack:mine.py:connect  a stack in Python, as for airwnd stack
+    plugin:gentle        a plug-in in Rust of the engine, as in airwnd --engine FILE evaluate plugin:gentle
 
     The same command continues an interrupted evaluation. Naming a file executes it.
     """  # noqa: D301 (Click requires the backspace)
@@ -133,7 +146,7 @@ def evaluate(
     from airwnd.study.evaluate import candidate as candidates
     from airwnd.study.evaluate.contest import Contest
     from airwnd.study.evaluate.evaluation import Effort
-    from airwnd.study.evaluate.suite import Suite, copy
+    from airwnd.study.evaluate.suite import copy
 
     if copies is not None:
         if candidate:
@@ -151,9 +164,12 @@ def evaluate(
             "Name a candidate, as in `airwnd evaluate cubic`.", click.get_current_context()
         )
     subject = candidates.parse(candidate, toml_values(setting_pairs(settings)))
+    if subject.is_real and jobs is None:
+        # Sessions in real time would disturb each other.
+        pool = workers(1, dask, max_memory)
     names = tuple(filter(None, map(str.strip, (against or "").split(","))))
     contests = [
-        Contest.of(Suite.load(name), subject, names, timeout_s)
+        Contest.of(_suite(name, beacon), subject, names, timeout_s)
         for name in dict.fromkeys(suites or _USUAL[subject.kind])
     ]
     effort = Effort(budget_s=duration_ns("budget", budget) / 1e9 if budget else None, only=only)
@@ -161,7 +177,17 @@ def evaluate(
     # A suite from which nothing is selected has no part in the report.
     contests = [each for each in contests if any(map(effort.selects, each.suite.entry.criterion))]
     done = _run(contests, [effort] * len(contests), out, pool, progress)
-    _finish(done, out / _folder_of(subject), pool)
+    drawn = f",beacon={contests[0].suite.beacon[:8]}" if beacon else ""
+    _finish(done, out / f"{_folder_of(subject)}{drawn}", pool)
+
+
+def _suite(name: str, beacon: str) -> "Suite":
+    """Read a suite, drawn from the value of a beacon unless that is empty."""
+    from airwnd.study.evaluate.beacon import drawn
+    from airwnd.study.evaluate.suite import Suite
+
+    found = Suite.load(name)
+    return drawn(found, beacon) if beacon else found
 
 
 def _check_only(contests: "Sequence[Contest]", effort: "Effort") -> None:
@@ -259,18 +285,18 @@ def _verify(
     from airwnd.study.evaluate import verify
     from airwnd.study.evaluate.contest import Contest
     from airwnd.study.evaluate.evaluation import Effort
-    from airwnd.study.evaluate.suite import Suite
 
     before = reports.read(path)
     name = before.candidate.name
     if candidate not in (None, name):
         raise InputError(f"{path}: a report of {name}, not of {candidate}")
     # A report may come from anywhere: only the user's own word executes a file.
-    if ":" in name and before.candidate.kind == "sender" and not candidate:
+    if candidates.names_code(name) and not candidate:
         raise InputError(f"{path}: to execute {name}, write airwnd evaluate {name} --verify {path}")
     subject = candidates.parse(name, before.candidate.parameters)
     names = suites or tuple(each.name for each in before.suites)
-    loaded = {suite.entry.name: suite for suite in map(Suite.load, names)}
+    beacon = before.suites[0].beacon
+    loaded = {suite.entry.name: suite for suite in (_suite(name, beacon) for name in names)}
     missing = [each.name for each in before.suites if each.name not in loaded]
     if missing:
         raise InputError(f"{path}: name the file of suite {missing[0]} with --suite")
@@ -286,10 +312,13 @@ def _verify(
     with TemporaryDirectory(dir=out, prefix="verify-") as folder:
         done = _run(contests, efforts, Path(folder), pool, progress)
         now = reports.gather(done)
-    differences += verify.results(before, now)
+    differences += verify.results(before, now, is_real=subject.is_real)
     for each in differences:
         click.echo(str(each))
     if differences:
         raise click.exceptions.Exit(_DIFFERS)
+    if subject.is_real:
+        click.echo(f"{path}: {counted(len(before.criteria()), 'row')} again, all intervals overlap")
+        return
     same = "the same bytes" if reports.written(now) == path.read_bytes() else "the same results"
     click.echo(f"{path}: {counted(len(before.criteria()), 'row')} again, {same}")

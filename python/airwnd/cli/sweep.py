@@ -65,6 +65,14 @@ if TYPE_CHECKING:
     help="Record time series at this interval, as in 100ms, for `airwnd plot series FOLDER`.",
 )
 @click.option(
+    "--stack",
+    metavar="NAME",
+    shell_complete=completion.stacks,
+    help="Run a transfer of a stack, as of `airwnd stack`, beside the flows of the scenario. Its options are "
+    "keys, as in --grid stack.cc=cubic,bbr; it is the flow `stack` in the results.",
+)
+@click.option("--ue", metavar="NAME", help="UE of the stack's transfer; default: the first.")
+@click.option(
     "--out",
     type=click.Path(path_type=Path),
     required=True,
@@ -88,6 +96,8 @@ def sweep(
     seeds: int,
     sample_seed: int,
     series: str | None,
+    stack: str | None,
+    ue: str | None,
     out: Path,
     force: bool,
     jobs: int | None,
@@ -113,6 +123,8 @@ def sweep(
         seeds=seeds,
         sample_seed=sample_seed,
         series=series,
+        stack=stack,
+        ue=ue,
     )
     with batch_bar(design.scenario.name, out / "runs", progress) as update:
         swept = carry_out(design, out, pool, update, force=force)

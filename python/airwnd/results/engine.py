@@ -73,12 +73,17 @@ def _radio(
 
 
 def begin(
-    kind: type[T], scenario: _native.Scenario, seed: int, series: str | None, max_memory: int | str | None
+    kind: Callable[..., T],
+    scenario: _native.Scenario,
+    seed: int,
+    series: str | None,
+    max_memory: int | str | None,
+    **more: bool,
 ) -> T:
     """Begin a simulation that its owner advances; :class:`airwnd.Session` documents the other arguments."""
     interval = None if series is None else sampling_interval(series)
     with _panics(seed):
-        return kind(scenario, seed, interval, share(1, max_memory))
+        return kind(scenario, seed, interval, share(1, max_memory), **more)
 
 
 def end(owned: "_native.Session | _native.Path", began_s: float) -> Raw:

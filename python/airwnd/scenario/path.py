@@ -5,16 +5,30 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from airwnd import _native
 from airwnd.scenario.packet import Packet
-from airwnd.scenario.qlog import Log
+from airwnd.scenario.qlog import RADIO, Log
 from airwnd.scenario.scenario import Scenario
-from airwnd.support.arguments import DURATION, MEMORY, NONE, PATH, SEED, TEXT, checked, instances
+from airwnd.support.arguments import (
+    DURATION,
+    FLAG,
+    MEMORY,
+    NONE,
+    PATH,
+    REAL,
+    SEED,
+    SEVERAL,
+    TEXT,
+    checked,
+    instances,
+)
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
+    from airwnd.results.raw import Raw
     from airwnd.scenario.run import Run
 
 MAX_CALLS = 100_000
@@ -103,6 +117,56 @@ class Endpoint(ABC):
         return ()
 
 
+_ENDPOINT = instances("an Endpoint", Endpoint)
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two endpoints of a flow, for :meth:`Path.run_all`.
+
+    Attributes
+    ----------
+    client
+        Endpoint at the UE.
+    server
+        Endpoint at the server.
+    ue
+        Name of the UE, as for :meth:`Path.open`.
+    start_s
+        When it begins, in seconds of the path; times of the endpoints are seconds since then.
+    stop_s
+        When the endpoints stop, in seconds of the path.
+    """
+
+    client: Endpoint
+    server: Endpoint
+    ue: str = "ue"
+    start_s: float = 0.0
+    stop_s: float = math.inf
+
+    def __post_init__(self) -> None:
+        for name in ("client", "server"):
+            _ENDPOINT.check(name, getattr(self, name))
+        TEXT.check("ue", self.ue)
+        for name in ("start_s", "stop_s"):
+            REAL.check(name, getattr(self, name))
+
+    def end(self, *, at_ue: bool) -> Endpoint:
+        """Return an endpoint.
+
+        Parameters
+        ----------
+        at_ue
+            That at the UE, or that at the server.
+
+        Returns
+        -------
+        Endpoint
+            The endpoint.
+        """
+        return self.client if at_ue else self.server
+
+
 class Path:
     """A simulated network whose owner sends packets, receives them, and advances the time.
 
@@ -122,6 +186,9 @@ class Path:
         File for the packets of the owner and the events of the stacks at their ends, which :meth:`finish`
         writes; its name ends in ``.qlog`` or ``.json``. With `series` it also has the samples and handovers.
         ``None``: no file.
+    radio
+        Whether the qlog also has the grants, transport blocks, reports and RRC events of the UEs with flows.
+        The scenario has cells.
     max_memory
         Limit of the estimated memory, as for :meth:`airwnd.Scenario.run`.
 
@@ -135,7 +202,8 @@ class Path:
     Raises
     ------
     InputError
-        If `series` is not a time with a unit, or `qlog` is no such name or its folder is missing.
+        If `series` is not a time with a unit, `qlog` is no such name or its folder is missing, or there is
+        `radio` without `qlog`.
     ScenarioError
         If the network cannot be built.
     OSError
@@ -178,23 +246,29 @@ class Path:
         seed=SEED | NONE,
         series=DURATION | NONE,
         qlog=PATH | NONE,
+        radio=FLAG,
         max_memory=MEMORY | NONE,
     )
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         scenario: Scenario,
         seed: int | None = None,
         *,
         series: str | None = None,
         qlog: str | os.PathLike[str] | None = None,
+        radio: bool = False,
         max_memory: int | str | None = None,
     ) -> None:
+        if radio and qlog is None:
+            raise InputError("radio: the records are written to a qlog; give `qlog`, too")
         self.scenario = scenario
         self.seed = scenario.seed if seed is None else seed
         about = {"seed": self.seed, "engine": _native.ENGINE}
         self._log = None if qlog is None else Log(qlog, scenario.name, about)
-        self._native = scenario.open_path(self.seed, series, max_memory)
+        self._native = scenario.open_path(self.seed, series, max_memory, radio=radio)
         self._began = time.perf_counter()
+        # Bytes that the endpoints have reported, by flow and whether at the UE.
+        self._received: dict[tuple[int, bool], int] = {}
 
     @property
     def time_s(self) -> float:
@@ -235,7 +309,7 @@ class Path:
         """
         flow = self._native.open(ue, ports, dscp, protocol)
         if self._log is not None:
-            self._log.opened(self.id(flow), ue)
+            self._log.opened(self.id(flow), ue, self._native.ue(ue))
         return flow
 
     def id(self, flow: int) -> str:
@@ -332,7 +406,10 @@ class Path:
         ScenarioError
             If the simulation fails.
         """
-        return self._native.advance(to_s, before)
+        reached_s = self._native.advance(to_s, before)
+        if self._log is not None:
+            self._log.traced(self._native.radio())
+        return reached_s
 
     def poll(self) -> Packet | None:
         """Return the next packet that has left the network.
@@ -376,8 +453,8 @@ class Path:
     def run(self, client: Endpoint, server: Endpoint, until_s: float, *, ue: str = "ue") -> int:
         """Connect two endpoints through a flow until a time.
 
-        Timers precede events of the network at equal times; drops are not reported to the endpoints. At the
-        end, what they have received and sent again goes into the results.
+        Timers precede events of the network at equal times; drops are not reported to the endpoints. What
+        these have received and sent again goes into the results.
 
         Parameters
         ----------
@@ -403,53 +480,115 @@ class Path:
         ScenarioError
             If the simulation fails.
         """
-        if client.protocol != server.protocol:
-            raise InputError(f"protocol: one end has {client.protocol!r}, the other {server.protocol!r}")
-        flow = self.open(ue, protocol=client.protocol)
-        ends = {True: client, False: server}
+        return self.run_all([Pair(client, server, ue, self.time_s)], until_s)[0]
+
+    @checked(pairs=SEVERAL)
+    def run_all(self, pairs: Sequence[Pair], until_s: float) -> list[int]:
+        """Connect several pairs of endpoints until a time, as :meth:`run` connects one.
+
+        Parameters
+        ----------
+        pairs
+            Endpoints with their UEs and times.
+        until_s
+            Time in seconds.
+
+        Returns
+        -------
+        list[int]
+            Numbers of the flows, in the order of `pairs`.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`run`, or if a pair starts before the present or after the end.
+        ScenarioError
+            If the simulation fails.
+        """
+        for each in pairs:
+            if not self.time_s <= each.start_s <= until_s:
+                raise InputError(
+                    f"start_s: expected {self.time_s:g} s, the present, to {until_s:g} s, the end; "
+                    f"found {each.start_s:g} s"
+                )
+        waiting = sorted(pairs, key=lambda each: -each.start_s)
+        flows: dict[Pair, int] = {}
+        running: dict[int, Pair] = {}
         now_s = self.time_s
         calls = 0
-        for at_ue, endpoint in ends.items():
-            self._transmit(flow, endpoint, now_s, at_ue=at_ue)
         while True:
-            timers = [(due_s, at_ue) for at_ue, each in ends.items() if (due_s := each.timeout()) is not None]
-            first_s = max(min(timers)[0], now_s) if timers else math.inf
+            for flow in [flow for flow, started in running.items() if started.stop_s <= now_s]:
+                self._report(flow, running.pop(flow))
+            while waiting and waiting[-1].start_s <= now_s:
+                started = waiting.pop()
+                flow = flows[started] = self._begin(started)
+                running[flow] = started
+                for at_ue in (True, False):
+                    self._transmit(flow, started, now_s - started.start_s, at_ue=at_ue)
+            timers = [
+                (started.start_s + due_s, due_s, flow, at_ue)
+                for flow, started in running.items()
+                for at_ue in (True, False)
+                if (due_s := started.end(at_ue=at_ue).timeout()) is not None
+            ]
+            first_s = max(_first_s(timers, running, waiting), now_s)
             is_timer = first_s <= until_s
             before_s = now_s
             now_s = self.advance(min(first_s, until_s), before=is_timer)
             calls = calls + 1 if now_s == before_s else 0
             if calls > MAX_CALLS:
                 raise InputError(f"at {now_s:g} s an endpoint {_STUCK}")
-            if self._deliver(flow, ends, now_s):
+            if self._deliver(running, now_s):
                 continue
             if not is_timer:
                 break
             # A whole nanosecond as a float may be just before the time that the endpoint has stated.
             now_s = max(now_s, first_s)
-            for due_s, at_ue in timers:
-                if due_s <= now_s:
-                    ends[at_ue].on_timeout(now_s)
-                    self._transmit(flow, ends[at_ue], now_s, at_ue=at_ue)
-        for at_ue, endpoint in ends.items():
-            self._native.report(flow, at_ue, endpoint.received_bytes, endpoint.retransmissions)
-        return flow
+            for at_s, due_s, flow, at_ue in timers:
+                if at_s <= now_s:
+                    started = running[flow]
+                    own_s = max(now_s - started.start_s, due_s)
+                    started.end(at_ue=at_ue).on_timeout(own_s)
+                    self._transmit(flow, started, own_s, at_ue=at_ue)
+        for flow, started in running.items():
+            self._report(flow, started)
+        return [flows[each] for each in pairs]
 
-    def _deliver(self, flow: int, ends: dict[bool, Endpoint], now_s: float) -> bool:
+    def _begin(self, pair: Pair) -> int:
+        client, server = pair.client, pair.server
+        if client.protocol != server.protocol:
+            raise InputError(f"protocol: one end has {client.protocol!r}, the other {server.protocol!r}")
+        return self.open(pair.ue, protocol=client.protocol)
+
+    def _deliver(self, running: Mapping[int, Pair], now_s: float) -> bool:
         """Pass the packets that have left the network to the endpoints; return whether there were any."""
         is_any = False
         while (packet := self.poll()) is not None:
             is_any = True
-            if packet.dropped is None and packet.flow == flow:
-                endpoint = ends[packet.to_ue]
-                endpoint.receive(now_s, packet.data, packet.ecn)
-                self._transmit(flow, endpoint, now_s, at_ue=packet.to_ue)
+            started = running.get(packet.flow)
+            if packet.dropped is None and started is not None:
+                endpoint = started.end(at_ue=packet.to_ue)
+                endpoint.receive(now_s - started.start_s, packet.data, packet.ecn)
+                self._transmit(packet.flow, started, now_s - started.start_s, at_ue=packet.to_ue)
+                # Time series have the goodput of each interval.
+                received = endpoint.received_bytes
+                if received != self._received.get((packet.flow, packet.to_ue), 0):
+                    self._received[packet.flow, packet.to_ue] = received
+                    self._native.report(packet.flow, packet.to_ue, received, endpoint.retransmissions)
         return is_any
 
-    def _transmit(self, flow: int, endpoint: Endpoint, now_s: float, *, at_ue: bool) -> None:
+    def _report(self, flow: int, pair: Pair) -> None:
+        for at_ue in (True, False):
+            endpoint = pair.end(at_ue=at_ue)
+            self._native.report(flow, at_ue, endpoint.received_bytes, endpoint.retransmissions)
+
+    def _transmit(self, flow: int, pair: Pair, own_s: float, *, at_ue: bool) -> None:
+        """Send what an endpoint has at a time of its own clock."""
+        endpoint = pair.end(at_ue=at_ue)
         name = type(endpoint).__name__
-        for count, datagram in enumerate(endpoint.transmit(now_s)):
+        for count, datagram in enumerate(endpoint.transmit(own_s)):
             if count == MAX_CALLS:
-                raise InputError(f"at {now_s:g} s {name}.transmit {_STUCK}")
+                raise InputError(f"at {self.time_s:g} s {name}.transmit {_STUCK}")
             data, ecn = datagram if isinstance(datagram, tuple) else (datagram, 0)
             try:
                 self.send(flow, data, from_ue=at_ue, ecn=ecn)
@@ -476,15 +615,35 @@ class Path:
         OSError
             If the qlog cannot be written.
         """
-        from airwnd.results.engine import end
         from airwnd.scenario.run import Run
 
         if self._log is not None:
             self._poll_the_last()
-        run = Run.of(self.scenario.resolved, end(self._native, self._began))
+        raw = self.finish_raw()
+        tables = dict(raw.tables)
+        radio = [(name, tables.pop(name)) for name in RADIO if name in tables]
+        run = Run.of(self.scenario.resolved, replace(raw, tables=tables))
         if self._log is not None:
+            self._log.traced(radio)
             self._log.write(run)
         return run
+
+    def finish_raw(self) -> "Raw":
+        """End the path as :meth:`finish` does, but build no frames and write no qlog.
+
+        Returns
+        -------
+        airwnd.results.raw.Raw
+            The results.
+
+        Raises
+        ------
+        InputError
+            If it is finished already.
+        """
+        from airwnd.results.engine import end
+
+        return end(self._native, self._began)
 
     def _poll_the_last(self) -> None:
         """Log the packets that leave the network at the present, the last instant of the results."""
@@ -496,3 +655,16 @@ class Path:
 
     def __repr__(self) -> str:
         return f"<Path of {self.scenario}, seed {self.seed}>"
+
+
+def _first_s(
+    timers: Sequence[tuple[float, float, int, bool]],
+    running: Mapping[int, Pair],
+    waiting: Sequence[Pair],
+) -> float:
+    """Return the time of the first timer, end or begin of a pair; the last one waiting is the next."""
+    stops_s = (started.stop_s for started in running.values())
+    first_s = min(stops_s, default=math.inf)
+    if timers:
+        first_s = min(first_s, min(timers)[0])
+    return min(first_s, waiting[-1].start_s) if waiting else first_s

@@ -23,6 +23,7 @@ from airwnd.support.files import check_file, write_atomically
 if TYPE_CHECKING:
     import polars as pl
 
+    from airwnd.results.raw import Columns
     from airwnd.results.run import RunData
 
 SCHEMA = "https://github.com/airwnd/airwnd/112026/qlog"
@@ -31,6 +32,7 @@ SCHEMA = "https://github.com/airwnd/airwnd/112026/qlog"
 ECN = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")
 """ECN field in the words of draft-ietf-quic-qlog-quic-events, by its value."""
 
+_DIRECTIONS = {"down": "downlink", "up": "uplink"}
 # Event schemas by namespace: of the present drafts, and of the categories of qlog 0.3.
 _SCHEMAS = {
     **{name: name for name in ("quic", "http3", "loglevel", "simulation")},
@@ -48,6 +50,14 @@ _HEAD = {
 # Times are relative to the epoch by default. qvis does not know that name of the format, but reads times so
 # if it finds a reference time without a format.
 _COMMON = {"reference_time": {"clock_type": "monotonic", "epoch": "unknown"}}
+
+RADIO = {
+    "radio_grants": "grant_sent",
+    "radio_blocks": "block_sent",
+    "radio_control": "control_sent",
+    "radio_rrc": None,
+}
+"""Names of the events of a row, by table of the radio interface; ``None``: the row has it."""
 
 Vantage = Literal["client", "server", "network"]
 Event = Mapping[str, Any]
@@ -81,6 +91,9 @@ class Log:
         self._name = name
         # Ids of the flows, and their UEs.
         self._flows: list[tuple[str, str]] = []
+        # Names of the UEs with flows, by number.
+        self._ues: dict[int, str] = {}
+        self._radio: dict[str, _Trace] = {}
         self._sent = 0
         # Numbers and payloads of the datagrams inside the network, by flow, direction and time of departure.
         self._inside: dict[tuple[int, bool, float], list[tuple[int, bytes]]] = {}
@@ -88,9 +101,20 @@ class Log:
         self._ends: dict[tuple[int, bool], _Trace] = {}
         self._network.add(0.0, {"name": "simulation:scenario", "data": {"name": name, "details": details}})
 
-    def opened(self, flow: str, ue: str) -> None:
-        """Note the id of the next flow, and its UE."""
+    def opened(self, flow: str, ue: str, number: int) -> None:
+        """Note the id of the next flow, and its UE with its number."""
         self._flows.append((flow, ue))
+        self._ues.setdefault(number, ue)
+
+    def traced(self, tables: "Iterable[tuple[str, Columns]]") -> None:
+        """Log rows of the radio interface, which follow those of earlier calls."""
+        for name, columns in tables:
+            trace = self._radio.get(name)
+            if trace is None:
+                trace = self._radio[name] = _Trace(self._path, name, "network")
+            for row in _of_ues(columns, self._ues):
+                kind = RADIO[name] or row.pop("event")
+                trace.add(_ms(row.pop("time_s")), _event(kind, row))
 
     def sent(self, now_s: float, flow: int, data: bytes, ecn: int, *, to_ue: bool) -> None:
         """Log a datagram that enters the network."""
@@ -119,12 +143,15 @@ class Log:
     def write(self, run: "RunData") -> None:
         """Write the file, with the events and samples of the owner's flows in a run."""
         ids = {flow for flow, _ in self._flows}
-        network = heapq.merge(_incidents(run, ids), self._network.lines(), _samples(run, ids), key=_time)
+        # RRC's events are also those of the flows.
+        incidents = () if self._radio else _incidents(run, ids)
+        radio = (self._radio[name].lines() for name in RADIO if name in self._radio)
+        network = heapq.merge(incidents, *radio, self._network.lines(), _samples(run, ids), key=_time)
         ends = [self._ends[key] for key in sorted(self._ends, key=lambda key: (key[0], not key[1]))]
         traces = [(self._network, network), *((end, end.lines()) for end in ends)]
         head = msgspec.json.encode({**_HEAD, "title": self._name})
         write_atomically(self._path, _contents(head, traces))
-        for trace, _ in traces:
+        for trace in (*(trace for trace, _ in traces), *self._radio.values()):
             trace.close()
 
     def _open(self, flow: int, *, at_ue: bool) -> "_Trace":
@@ -238,6 +265,21 @@ def _incidents(run: "RunData", flows: set[str]) -> Iterator[bytes]:
         if row["event"] != "drop":
             cell = {} if row["cell"] is None else {"cell": row["cell"]}
             yield _line(_ms(row["time_s"]), _event(row["event"], {"flow": row["flow"], **cell}))
+
+
+def _of_ues(columns: "Columns", names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+    """Return the rows of some UEs, which have their names, without columns that have no value."""
+    from airwnd.results.frames import table_of
+
+    table = table_of(columns)
+    for row in table.filter(table["ue"].is_in(list(names))).iter_rows(named=True):
+        found = {key: value for key, value in row.items() if value is not None}
+        found["ue"] = names[row["ue"]]
+        if "direction" in found:
+            found["direction"] = _DIRECTIONS[found["direction"]]
+        if "on_air_s" in found:
+            found["on_air_ms"] = _ms(found.pop("on_air_s"))
+        yield found
 
 
 def _samples(run: "RunData", flows: set[str]) -> Iterator[bytes]:

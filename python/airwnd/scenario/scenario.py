@@ -524,9 +524,14 @@ class Scenario:
 
         return begin(_native.Session, self._checked, seed, series, max_memory)
 
-    @checked(**{name: _RUN[name] for name in ("series", "max_memory")}, seed=SEED)
+    @checked(**{name: _RUN[name] for name in ("series", "max_memory")}, seed=SEED, radio=FLAG)
     def open_path(
-        self, seed: int, series: str | None = None, max_memory: int | str | None = None
+        self,
+        seed: int,
+        series: str | None = None,
+        max_memory: int | str | None = None,
+        *,
+        radio: bool = False,
     ) -> _native.Path:
         """Prepare a network in virtual time; :class:`airwnd.Path` is its interface.
 
@@ -538,6 +543,8 @@ class Scenario:
             As for :meth:`run`.
         max_memory
             As for :meth:`run`.
+        radio
+            Whether to record MAC and RRC.
 
         Returns
         -------
@@ -553,7 +560,7 @@ class Scenario:
         """
         from airwnd.results.engine import begin
 
-        return begin(_native.Path, self._checked, seed, series, max_memory)
+        return begin(_native.Path, self._checked, seed, series, max_memory, radio=radio)
 
     @checked(request=MAPPING, update=CALLABLE, pcap=_RUN["pcap"])
     def link(

@@ -152,8 +152,8 @@ class Trial:
         endpoints
             Returns the endpoint at the UE and that at the server for a seed.
         qlog
-            Existing folder for a qlog of each seed, as in ``seed-1.qlog``, with samples every 10 ms;
-            ``None``: none is written.
+            Existing folder for a qlog of each seed, as in ``seed-1.qlog``, with samples every 10 ms and, of
+            cells, MAC and RRC; ``None``: none is written.
         progress
             Called after each seed with the fraction of the seeds, 0 to 1.
 
@@ -187,7 +187,10 @@ class Trial:
                 pass
             case _:
                 raise InputError("endpoints: expected a function that returns a pair of endpoints")
-        path = network.Path(self._scenario, seed, series=None if qlog is None else "10ms", qlog=qlog)
+        is_logged = qlog is not None
+        has_radio = is_logged and bool(self._scenario.resolved["site"])
+        series = "10ms" if is_logged else None
+        path = network.Path(self._scenario, seed, series=series, qlog=qlog, radio=has_radio)
         flow = path.run(client, server, self._duration_s, ue=self._ue)
         is_download = client.received_bytes >= server.received_bytes
         min_delay_s = path.min_delay_s(flow, to_ue=is_download)

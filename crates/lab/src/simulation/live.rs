@@ -115,7 +115,7 @@ impl<'s> Live<'s> {
         seed: u64,
         records: &Records,
         real: &[RealUe],
-        tap: Option<&'s mut dyn Tap>,
+        tap: Option<Box<dyn Tap + 's>>,
     ) -> Result<Live<'s>, Error> {
         let scenario = scenario.into();
         check_shapers(&scenario, real)?;

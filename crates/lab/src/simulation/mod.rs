@@ -104,7 +104,7 @@ struct Content {
 
 /// Passes packets to the tap, if there is one, and to shapers.
 struct Tapped<'t> {
-    tap: Option<&'t mut dyn Tap>,
+    tap: Option<Box<dyn Tap + 't>>,
     shapers: Shapers,
     /// Whether there is either.
     is_watching: bool,
@@ -225,6 +225,7 @@ pub fn run_tapped<'t>(
     progress: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Outcome, Error> {
     scenario.check_flows()?;
+    let tap = tap.map(|tap| Box::new(tap) as Box<dyn Tap>);
     let mut simulation = Simulation::new(Cow::Borrowed(scenario), seed, records, tap, Vec::new())?;
     let end = Time::ZERO + scenario.warmup + scenario.duration;
     while let Some((now, happening)) = simulation.step(end) {
@@ -264,7 +265,7 @@ impl<'t> Simulation<'t> {
         mut scenario: Cow<'t, Scenario>,
         seed: u64,
         records: &Records,
-        tap: Option<&'t mut dyn Tap>,
+        tap: Option<Box<dyn Tap + 't>>,
         real_ues: Vec<RealUe>,
     ) -> Result<Simulation<'t>, Error> {
         records.check(&scenario)?;

@@ -164,7 +164,7 @@ class _Pool:
     def _error(self, suspect: int, how: str) -> Exception | None:
         """Return the error of a task whose process died; ``None``: another process retries it."""
         task = self._tasks[suspect]
-        code = ", ".join(task.scenario.code)
+        code = task.code
         if code and how == f"exit code {STUCK}":
             limit = f"{task.scenario.plugin_timeout_s:g} s"
             return InputError(

@@ -29,7 +29,7 @@ def main(descriptor: int, max_memory: int, threads: int) -> None:
     """Serve the process at the other end of the socket until that closes the socket or dies."""
     end_when_stuck(STUCK, message=False)
     connection = Connection(descriptor)
-    means = Means(max_memory, threads)
+    means = Means(max_memory, threads, STUCK)
     inbox: SimpleQueue[Batch] = SimpleQueue()
     Thread(target=_listen, args=(connection, inbox), daemon=True).start()
     try:

@@ -5,14 +5,24 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from airwnd._native import ScenarioError
 from airwnd.plugins.permission import PLUGIN_TIMEOUT_S, CodePolicy
 from airwnd.scenario.scenario import Scenario
+from airwnd.study.batch.task import Task
 from airwnd.study.evaluate.candidate import Subject, parse
-from airwnd.study.evaluate.suite import BESIDE, BOTTLENECK, CANDIDATE, ScenarioEntry, Suite
+from airwnd.study.evaluate.suite import BESIDE, BOTTLENECK, CANDIDATE, CriterionEntry, ScenarioEntry, Suite
+from airwnd.study.kernel import KernelTransfers, release
+from airwnd.study.stacks import find
+from airwnd.study.transfers import Outside, StackTransfers, digest_of, transfers_of
 from airwnd.support.errors import InputError
+
+# Columns that a run does not record of flows outside the engine.
+_OF_NEITHER = {"flows.timeouts", "flows.fast_retransmits"}
+_OF_SENDERS = ("cwnd_bytes", "ssthresh_bytes", "rwnd_bytes", "in_flight_bytes", "rtt_ms")
+_UNKNOWN = {"kernel": _OF_NEITHER, "stack": _OF_NEITHER | {f"series.{column}" for column in _OF_SENDERS}}
 
 LOWEST, HIGHEST = "lowest", "highest"
 """Levels of `who`: the lowest and the highest value of the standard references, seed by seed."""
@@ -59,6 +69,7 @@ class Contest:
     against: tuple[str, ...]
     plugin_timeout_s: float = PLUGIN_TIMEOUT_S
     _made: dict[tuple[str, Point], Scenario] = field(default_factory=dict, repr=False)
+    _outside: dict[tuple[str, Point], tuple[Scenario, Outside]] = field(default_factory=dict, repr=False)
     _as_written: dict[tuple[str, str], Scenario] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -124,6 +135,65 @@ class Contest:
             self._made[key] = self._make(entry, point)
         return self._made[key]
 
+    def task(self, entry: ScenarioEntry, point: Point, seed: int) -> Task:
+        """Return the run of a scenario at a point; exceptions as of :meth:`scenario`. Seeds begin with 1."""
+        scenario = self.scenario(entry, point)
+        seed += self.suite.first_seed - 1
+        outside = self.subject(point.who).outside
+        if outside is None:
+            return Task(scenario, seed, entry.series)
+        key = (entry.id, point)
+        if key not in self._outside:
+            self._outside[key] = self._without_candidate(scenario)
+        return Task(self._outside[key][0], seed, entry.series, self._outside[key][1])
+
+    def _without_candidate(self, scenario: Scenario) -> tuple[Scenario, Outside]:
+        """Return a scenario without the candidate's flows, and what carries these outside the engine."""
+        resolved = dict(scenario.resolved)
+        transfers = transfers_of(resolved, CANDIDATE)
+        resolved["flow"] = [flow for flow in resolved["flow"] if not flow["id"].startswith(CANDIDATE)]
+        left = self._load({key: value for key, value in resolved.items() if key != "flow" or value})
+        name, options = self.candidate.value["kind"], self.candidate.parameters
+        if self.candidate.is_real:
+            return left, KernelTransfers(name, transfers)
+        return left, StackTransfers(name, options, transfers, self.code_digest)
+
+    @cached_property
+    def code_digest(self) -> str:
+        """Digest of a candidate outside the engine: of its code, or of the kernel's release."""
+        return release() if self.candidate.is_real else digest_of(self.candidate.value["kind"])
+
+    def unsupported(self, criterion: CriterionEntry) -> str:
+        """Return why a candidate outside the engine cannot be evaluated; empty: it can."""
+        if self.candidate.outside is None:
+            return ""
+        for name in dict.fromkeys(check.scenario for check in criterion.check):
+            entry = self.suite.scenarios[name]
+            missing = _UNKNOWN[self.candidate.outside]
+            if column := next((each.value for each in entry.measure if each.value in missing), None):
+                return f"{self.candidate.name} does not report {column}"
+            for scenario in self.written(entry):
+                if reason := self._refuses(scenario):
+                    return reason
+            ids = [flow["id"] for flow in entry.run["flow"] if str(flow.get("id")).startswith(CANDIDATE)]
+            if len(ids) > 1 and any(each.value.startswith("groups.") for each in entry.measure):
+                return "flows outside the engine are one group of the table groups"
+        return ""
+
+    def _refuses(self, scenario: Scenario) -> str:
+        flows = [flow for flow in scenario.resolved["flow"] if flow["id"].startswith(CANDIDATE)]
+        if kind := next((f["traffic"]["kind"] for f in flows if f["traffic"]["kind"] != "bulk"), None):
+            return f"{self.candidate.name} sends without end, and not {kind} traffic"
+        # Whether ECN is used is up to the stack.
+        if key := next((key for flow in flows for key in flow["tcp"] if key != "ecn"), None):
+            return f"tcp.{key} of {self.candidate.name} cannot be set"
+        if self.candidate.outside == "stack" and any(flow["direction"] == "up" for flow in flows):
+            try:
+                find(self.candidate.value["kind"], {**self.candidate.parameters, "upload": True})
+            except InputError as error:
+                return str(error)
+        return ""
+
     def check_suite(self) -> None:
         """Check every scenario of the suite as it is written, and in every setting."""
         for entry in self.suite.entry.scenario:
@@ -150,7 +220,7 @@ class Contest:
         subject = self.subject(point.who)
         for flow in run.get("flow", ()):
             name = str(flow.get("id", ""))
-            if name.startswith(CANDIDATE) and subject.kind != "queue":
+            if name.startswith(CANDIDATE) and subject.kind != "queue" and subject.outside is None:
                 flow[subject.key] = dict(subject.value)
             elif name.startswith(BESIDE) and point.beside:
                 beside = self.references[point.beside]
@@ -167,4 +237,13 @@ class Contest:
 
     def _changed(self, scenario: Scenario, entry: ScenarioEntry, setting: str) -> Scenario:
         changes = next((each.changes for each in entry.setting if each.name == setting), {})
-        return scenario.with_(changes) if changes else scenario
+        if not changes:
+            return scenario
+        try:
+            return scenario.with_(changes)
+        except ScenarioError:
+            # A sender that responds to the number of marks has its own feedback, and refuses the classic one.
+            others = {key: value for key, value in changes.items() if not key.endswith(".tcp.ecn")}
+            if others == changes:
+                raise
+            return scenario.with_(others)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from msgspec.structs import replace
 
-from airwnd.study.batch import Store, Task, Workers, carry_out
+from airwnd.study.batch import Store, Workers, carry_out
 from airwnd.study.batch.carry import Progress
 from airwnd.study.evaluate.contest import Contest, Point
 from airwnd.study.evaluate.judge import Answer, Check, CriterionResult, checks_of, judge, with_extremes
@@ -86,7 +86,10 @@ class Evaluator:
         begin = time.perf_counter()
         suite = self.contest.suite.entry
         chosen = [each for each in suite.criterion if effort.selects(each)]
-        checks = {each.id: checks_of(self.contest, each) for each in chosen}
+        checks = {
+            each.id: () if self.contest.unsupported(each) else checks_of(self.contest, each)
+            for each in chosen
+        }
         self._try_code([check for each in checks.values() for check in each])
         done: dict[str, CriterionResult] = {}
         for number, criterion in enumerate(chosen, start=1):
@@ -105,9 +108,7 @@ class Evaluator:
             return
         entry = self.contest.suite.scenarios[checks[0].entry.scenario]
         point = next(self.contest.points(entry))
-        runs = carry_out(
-            [Task(self.contest.scenario(entry, point), 1, entry.series)], self.store, self.workers
-        )
+        runs = carry_out([self.contest.task(entry, point, 1)], self.store, self.workers)
         # Its criterion counts it again, as one that has finished earlier.
         self.counts.reused -= runs.fresh
         self.counts.simulation_s += runs.simulation_s
@@ -148,7 +149,7 @@ class Evaluator:
     ) -> CriterionResult:
         confidence = confidence_at(seeds, self.contest.suite.entry.seeds)
         if not checks or not seeds:
-            reason = criterion.not_evaluated or "not run"
+            reason = self.contest.unsupported(criterion) or criterion.not_evaluated or "not run"
             return CriterionResult(criterion, (), 0, confidence, reason)
         if out_of_time:
             reason = "the budget was used up; the same command with a larger one continues"
@@ -171,9 +172,7 @@ class Evaluator:
     def _run(self, entries: Sequence[ScenarioEntry], seeds: int, update: Progress | None) -> None:
         """Execute the runs of scenarios, and read their figures."""
         wanted = list(self._wanted(entries, seeds))
-        tasks = [
-            Task(self.contest.scenario(entry, point), seed, entry.series) for entry, point, seed in wanted
-        ]
+        tasks = [self.contest.task(entry, point, seed) for entry, point, seed in wanted]
         runs = carry_out(tasks, self.store, self.workers, update)
         self.counts.runs += len({task.key for task in tasks})
         self.counts.reused += runs.reused

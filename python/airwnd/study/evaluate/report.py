@@ -102,6 +102,8 @@ class SuiteText(msgspec.Struct, frozen=True):
     title: str
     source: str
     sha256: str
+    beacon: str
+    """Value of the beacon from which scenarios and seeds are drawn; empty: they are those of the suite."""
     standard: list[str]
     against: list[str]
     settings: dict[str, dict[str, str]]
@@ -206,6 +208,8 @@ def read(path: Path) -> Report:
 def candidate_digest(contest: Contest) -> str:
     """Return the digest of a candidate, with all its parameters and its code."""
     subject = contest.candidate
+    if subject.outside is not None:
+        return digest({**subject.parameters, "code": contest.code_digest})
     for entry in contest.suite.entry.scenario:
         point = next(point for point in contest.points(entry) if point.who == CANDIDATE)
         resolved = contest.scenario(entry, point).resolved
@@ -242,6 +246,7 @@ def _suite(done: Done) -> SuiteText:
         title=entry.title,
         source=entry.source,
         sha256=contest.suite.digest,
+        beacon=contest.suite.beacon,
         standard=list(entry.standard),
         against=list(contest.against),
         settings={

@@ -156,6 +156,9 @@ class Suite:
 
     path: Path
     entry: SuiteFile
+    beacon: str = ""
+    """Value from which scenarios and seeds are drawn; empty: they are those of the file."""
+    first_seed: int = 1
 
     @classmethod
     def load(cls, name: str) -> Self:

@@ -8,12 +8,15 @@ from airwnd.study.evaluate.contest import Contest
 from airwnd.study.evaluate.report import (
     CheckText,
     CriterionText,
+    Figure,
     Report,
+    Result,
     SuiteText,
     candidate_digest,
     criterion_digest,
     scenario_digest,
 )
+from airwnd.study.evaluate.worst import number
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +72,11 @@ def _of_suite(suite: SuiteText, contest: Contest) -> list[Difference]:
     return found
 
 
-def results(before: Report, now: Report) -> list[Difference]:
-    """Compare the results of two reports, row by row."""
+def results(before: Report, now: Report, *, is_real: bool = False) -> list[Difference]:
+    """Compare the results of two reports, row by row.
+
+    Results in real time, `is_real`, differ if their intervals are apart.
+    """
     found = []
     rows: Mapping[tuple[str, str], CriterionText] = {
         (suite.name, criterion.id): criterion for suite, criterion in now.criteria()
@@ -80,13 +86,13 @@ def results(before: Report, now: Report) -> list[Difference]:
         other = rows.get((suite.name, criterion.id))
         if other is None:
             continue
-        if criterion.answer != other.answer:
+        if criterion.answer != other.answer and not is_real:
             found.append(Difference(row, f"answer: {criterion.answer}, now {other.answer}"))
-        found += [Difference(row, what) for what in _checks(criterion.checks, other.checks)]
+        found += [Difference(row, what) for what in _checks(criterion.checks, other.checks, is_real=is_real)]
     return found
 
 
-def _checks(before: Sequence[CheckText], now: Sequence[CheckText]) -> list[str]:
+def _checks(before: Sequence[CheckText], now: Sequence[CheckText], *, is_real: bool) -> list[str]:
     others = {each.text: each for each in now}
     found = []
     for check in before:
@@ -95,6 +101,23 @@ def _checks(before: Sequence[CheckText], now: Sequence[CheckText]) -> list[str]:
             found.append(f"no longer checked: {check.text}")
         elif (check.required, check.expression) != (other.required, other.expression):
             found.append(f"threshold of `{check.text}`: {check.required}, now {other.required}")
-        elif check.results != other.results:
+        elif is_real and (
+            apart := [each for each in zip(check.results, other.results, strict=True) if _apart(*each)]
+        ):
+            figures = " and ".join(_text(each.figure, check) for each in apart[0])
+            found.append(f"intervals of `{check.text}` are apart: {figures}")
+        elif not is_real and check.results != other.results:
             found.append(f"figures of `{check.text}` differ")
     return found
+
+
+def _apart(before: Result, now: Result) -> bool:
+    ends = (before.figure.low, before.figure.high, now.figure.low, now.figure.high)
+    if any(end is None for end in ends):
+        return (before.figure.mean is None) != (now.figure.mean is None)
+    low, high, now_low, now_high = (end for end in ends if end is not None)
+    return high < now_low or now_high < low
+
+
+def _text(figure: Figure, check: CheckText) -> str:
+    return f"{number(figure.low, check.digits)} to {number(figure.high, check.digits)}"

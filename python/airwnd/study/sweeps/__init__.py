@@ -50,6 +50,8 @@ __all__ = ["Design", "Swept", "carry_out", "sweep"]
     workers=Kind("Processes, Dask or the like", lambda value: hasattr(value, "carry_out")) | NONE,
     sample_seed=whole(0, None, "a whole number, not negative"),
     series=DURATION | NONE,
+    stack=TEXT | NONE,
+    ue=TEXT | NONE,
     progress=CALLABLE | NONE,
     force=FLAG,
 )
@@ -63,6 +65,8 @@ def sweep(  # noqa: PLR0913
     workers: "Workers | None" = None,
     sample_seed: int = 1,
     series: str | None = None,
+    stack: str | None = None,
+    ue: str | None = None,
     progress: Callable[[float], object] | None = None,
     force: bool = False,
 ) -> "pl.DataFrame":
@@ -91,6 +95,12 @@ def sweep(  # noqa: PLR0913
     series
         Sampling interval of time series, as in ``"100ms"``, for :meth:`airwnd.Sweep.plot_series`; ``None``:
         no series.
+    stack
+        Name of a stack, as for ``airwnd stack``, of which a transfer runs beside the flows of the scenario:
+        the flow ``stack`` in the results. Its options are keys, as in ``grid={"stack.cc": ["reno", "bbr"]}``.
+        Naming a file or a module executes it. ``None``: no stack.
+    ue
+        UE of that transfer; ``None``: the first.
     progress
         Called periodically with the finished fraction, 0 to 1, of the runs to execute.
     force
@@ -122,6 +132,8 @@ def sweep(  # noqa: PLR0913
         seeds=seeds,
         sample_seed=sample_seed,
         series=series,
+        stack=stack,
+        ue=ue,
     )
     carry_out(design, Path(out), workers, progress, force=force)
     return pl.read_parquet(Path(out) / "runs.parquet")

@@ -103,6 +103,13 @@ class DataSet:
         if manifest.get("series") != self._design.series:
             there, here = (each or "none" for each in (manifest.get("series"), self._design.series))
             raise InputError(f"{folder}: its time series: {there}, those of this sweep: {here}; {_WAY_OUT}")
+        stack = manifest.get("stack") or {}
+        if (stack.get("name"), stack.get("ue")) != (self._design.stack, self._design.ue):
+            there, here = (
+                _stack(stack.get("name"), stack.get("ue")),
+                _stack(self._design.stack, self._design.ue),
+            )
+            raise InputError(f"{folder}: its stack: {there}, that of this sweep: {here}; {_WAY_OUT}")
         ours = {axis.key for axis in self._design.axes}
         if keys != ours:
             raise InputError(
@@ -123,12 +130,17 @@ class DataSet:
             "grid": [_axis(axis) for axis in design.grid],
             "random": [_axis(axis) for axis in design.random],
             "scenario": self._scenario,
+            **({} if design.stack is None else {"stack": {"name": design.stack, "ue": design.ue}}),
         }
         write_atomically(self._folder / FILE, json.dumps(manifest, indent=1, allow_nan=False) + "\n")
 
 
 def _keys(keys: Collection[str]) -> str:
     return ", ".join(sorted(keys)) or "seeds alone"
+
+
+def _stack(name: str | None, ue: str | None) -> str:
+    return (name or "none") + (f" on {ue}" if ue else "")
 
 
 def _axis(axis: "Axis") -> dict[str, Any]:

@@ -10,7 +10,9 @@ from typing import Any
 from airwnd._native import ScenarioError
 from airwnd.results.engine import duration_ns
 from airwnd.scenario.scenario import Scenario
-from airwnd.study.sweeps.axes import Axis
+from airwnd.study.batch.task import Task
+from airwnd.study.sweeps.axes import Axis, plain
+from airwnd.study.transfers import Outside, single_transfer
 from airwnd.support.errors import InputError
 from airwnd.support.memory import share
 
@@ -20,6 +22,9 @@ Setting = tuple[str, ...]
 # Memory of the list of runs: per scenario about this many times its resolved text, and bytes per task.
 _SCENARIO_TEXTS = 5
 _TASK_BYTES = 300
+
+# First part of the keys of a stack's options.
+_STACK = "stack"
 
 # Names of columns that are not settings.
 _TAKEN = {
@@ -44,6 +49,11 @@ class Design:
         Seed of the random draws.
     series
         Sampling interval of the time series, as in ``"100ms"``; ``None``: no series.
+    stack
+        Stack with a transfer beside the flows of the scenario, whose options are axes, as in ``stack.cc``;
+        ``None``: none.
+    ue
+        UE of that transfer; ``None``: the first.
     """
 
     scenario: Scenario
@@ -52,6 +62,8 @@ class Design:
     seeds: int
     sample_seed: int
     series: str | None = None
+    stack: str | None = None
+    ue: str | None = None
 
     def __post_init__(self) -> None:
         if not self.axes and self.seeds == 1:
@@ -69,6 +81,10 @@ class Design:
                 key = self.axes[places.index(place)].key
                 raise InputError(f"{key} is varied twice; give all its values at once")
         for axis in self.axes:
+            if axis.key == _STACK:
+                raise InputError(f"{axis.option} stack: cannot be varied; name an option, as in stack.cc")
+            if axis.steps[0] == _STACK and self.stack is None:
+                raise InputError(f"{axis.option} {axis.key}: name the stack with --stack")
             if axis.key in _TAKEN:
                 raise InputError(f"{axis.option} {axis.key}: cannot be varied; {_TAKEN[axis.key]}")
         points = {len(axis.values): axis for axis in self.random}
@@ -106,10 +122,27 @@ class Design:
             for point in points:
                 yield (*combination, *point)
 
+    def task(self, setting: Setting, seed: int) -> Task:
+        """Return the run of a setting with a seed; an error names the option that caused it."""
+        scenario = self.scenario_for(setting)
+        return Task(scenario, seed, self.series, self._outside(scenario, setting))
+
+    def _outside(self, scenario: Scenario, setting: Setting) -> Outside | None:
+        if self.stack is None:
+            return None
+        options = {
+            ".".join(axis.steps[1:]): plain(value)
+            for axis, value in zip(self.axes, setting, strict=True)
+            if axis.steps[0] == _STACK
+        }
+        is_upload = bool(options.pop("upload", False))
+        return single_transfer(self.stack, options, scenario.resolved, self.ue, is_upload=is_upload)
+
     def scenario_for(self, setting: Setting) -> Scenario:
         """Return the scenario of a setting; an error names the option that caused it."""
+        varied = [pair for pair in zip(self.axes, setting, strict=True) if pair[0].steps[0] != _STACK]
         # A key within a table must be set after the table.
-        order = sorted(zip(self.axes, setting, strict=True), key=lambda pair: len(pair[0].steps))
+        order = sorted(varied, key=lambda pair: len(pair[0].steps))
         try:
             return self.scenario.override((axis.key, value) for axis, value in order)
         except ScenarioError as error:

@@ -1,10 +1,10 @@
 """Execution of a sweep, from checking all settings to writing the data set."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from airwnd.study.batch import Processes, Results, Store, Task, Workers
+from airwnd.study.batch import Processes, Results, Store, Workers
 from airwnd.study.batch import carry_out as carry_out_tasks
 from airwnd.study.sweeps.dataset import DataSet
 from airwnd.study.sweeps.design import Design
@@ -50,10 +50,9 @@ def carry_out(
     """Execute the missing runs and write the data set; arguments as for :func:`airwnd.sweep`."""
     settings = list(design.settings())
     # All scenarios are checked before the first run: an error in the last setting must be reported at once.
-    scenarios = [design.scenario_for(setting) for setting in settings]
+    first = [design.task(setting, 1) for setting in settings]
     # Ordered by seed, so that an interrupted sweep has results for every setting.
-    seeds = range(1, design.seeds + 1)
-    tasks = [Task(scenario, seed, design.series) for seed in seeds for scenario in scenarios]
+    tasks = [replace(task, seed=seed) for seed in range(1, design.seeds + 1) for task in first]
     check_folder(out)
     with locked(out):
         remove_partial_files(out)

@@ -1,0 +1,258 @@
+"""Compares stacks in virtual time with the same stacks over ``airwnd link``, and measures the kernel there.
+
+Run with ``python python/benches/stacks_in_real_time.py compare`` or ``kernel``, as root and on an idle
+machine, with the package of ``adapters/python`` installed. ``compare`` prints a table in Markdown: means over
+the seeds, and the difference of real time. ``kernel`` prints the CSV of
+``experiments/stacks-in-cell/kernel.csv``.
+
+In real time both ends are processes with UDP sockets, whose clock is that of the machine. A transfer begins
+when its process has started; in virtual time it begins then, too, and has the same end and seed. smoltcp's IP
+packets are payloads of UDP in both. The ends of str0m exchange their keys when they are made, so that they
+cannot be in two processes.
+"""
+
+import argparse
+import datetime as dt
+import json
+import os
+import platform
+import select
+import socket
+import statistics
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from airwnd import Endpoint, Pair, Scenario
+from airwnd import Path as Network
+from airwnd.link.commands import Part, place
+from airwnd.link.session import Session
+from airwnd.link.snapshot import summary_of
+from airwnd.results.engine import duration_ns
+from airwnd.study.kernel import KernelTransfers, release
+from airwnd.study.stacks import find
+from airwnd.study.transfers import Transfer
+
+STUDY = Path(__file__).parents[2] / "experiments" / "stacks-in-cell" / "scenarios"
+STACKS = (
+    ("quinn", {"cc": "cubic"}),
+    ("quinn", {"cc": "newreno"}),
+    ("s2n", {"cc": "cubic"}),
+    ("s2n", {"cc": "bbr"}),
+    ("smoltcp", {"cc": "reno"}),
+)
+SCENARIOS = ("loaded", "recording")
+SERVER, PORT = "100.64.0.1", 5001
+MTU = 1600
+"""MTU of the link: packets of smoltcp have 28 bytes more."""
+LIMIT_NS = 1_000_000
+ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class Result:
+    """A transfer: goodput, mean one-way delay of the data, share of packets lost, and when it began."""
+
+    goodput_kbps: float
+    delay_ms: float
+    loss_percent: float
+    start_s: float
+
+
+def in_real_time(scenario: Scenario, name: str, options: Mapping[str, Any], seed: int) -> Result:
+    """Run a transfer over a session; a late one is repeated."""
+    until_s = duration_ns("duration", scenario.resolved["duration"]) / 1e9
+    ue = scenario.resolved["ue"][0]["name"]
+    late_ns = 0.0
+    for _ in range(ATTEMPTS):
+        with TemporaryDirectory() as folder:
+            given = {"name": name, "options": dict(options), "seed": seed, "until_s": until_s, "out": folder}
+            ends = [(sys.executable, __file__, end, json.dumps(given)) for end in ("serve", "use")]
+            session = Session(
+                scenario=scenario,
+                seed=seed,
+                placed=place([Part(ue, ends[1])], scenario.resolved),
+                end={"kind": "namespace", "command": list(ends[0])},
+                keep_flows=True,
+                mtu=MTU,
+            )
+            raw, text = scenario.link(session.request(), lambda _: True)
+            received = json.loads((Path(folder) / "received.json").read_text(encoding="utf-8"))
+        late_ns = 1e3 * summary_of(text).lateness_us.p99
+        if late_ns <= LIMIT_NS:
+            outcome = json.loads(raw.outcome)
+            (connection,) = [row for row in outcome["connections"] if row["server_end"].endswith(f":{PORT}")]
+            (row,) = [row for row in outcome["flows"] if row["id"] == connection["flow"]]
+            return _result(row, received["bytes"], connection["start_s"], outcome["duration_s"])
+    raise SystemExit(f"{name}: late by {late_ns / 1e6:.1f} ms in {ATTEMPTS} sessions: is the machine idle?")
+
+
+def in_virtual_time(
+    scenario: Scenario, name: str, options: Mapping[str, Any], seed: int, start_s: float
+) -> Result:
+    """Run the transfer with a begin in virtual time."""
+    until_s = duration_ns("duration", scenario.resolved["duration"]) / 1e9
+    client, server = _ends(name, options, seed)
+    network = Network(scenario, seed)
+    ue = scenario.resolved["ue"][0]["name"]
+    (flow,) = network.run_all([Pair(client, server, ue, start_s)], until_s)
+    flow_id = network.id(flow)
+    outcome = network.finish().outcome
+    (row,) = [row for row in outcome["flows"] if row["id"] == flow_id]
+    return _result(row, client.received_bytes, start_s, until_s)
+
+
+def _result(row: Mapping[str, Any], received: int, start_s: float, end_s: float) -> Result:
+    return Result(
+        goodput_kbps=received * 8e-3 / (end_s - start_s),
+        delay_ms=row["delay_ms_mean"],
+        loss_percent=100 * row["packets_dropped"] / max(row["packets_sent"], 1),
+        start_s=start_s,
+    )
+
+
+def _ends(name: str, options: Mapping[str, Any], seed: int) -> tuple[Endpoint, Endpoint]:
+    ends = find(name, options)(seed)
+    for end in ends:
+        end.protocol = None
+    return ends
+
+
+def be(end: str, given: Mapping[str, Any]) -> None:
+    """Be an end of a transfer in real time, until the end at the UE is over."""
+    client, server = _ends(given["name"], given["options"], given["seed"])
+    is_ue = end == "use"
+    endpoint = client if is_ue else server
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as channel:
+        channel.setblocking(False)
+        for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+            channel.setsockopt(socket.SOL_SOCKET, option, 1 << 23)
+        channel.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
+        if is_ue:
+            channel.connect((SERVER, PORT))
+        else:
+            channel.bind((SERVER, PORT))
+            select.select([channel], [], [])
+        # The clock of an end begins with its first packet.
+        end_s = given["until_s"] if is_ue else float("inf")
+        _exchange(channel, endpoint, end_s)
+    Path(given["out"], "received.json").write_text(
+        json.dumps({"bytes": client.received_bytes}), encoding="utf-8"
+    )
+
+
+def _exchange(channel: socket.socket, endpoint: Endpoint, end_s: float) -> None:
+    began_s = time.monotonic()
+    peer = None
+    while True:
+        now_s = time.monotonic() - began_s
+        if now_s >= end_s:
+            return
+        for datagram in endpoint.transmit(now_s):
+            data, ecn = datagram if isinstance(datagram, tuple) else (datagram, 0)
+            field = [(socket.IPPROTO_IP, socket.IP_TOS, struct.pack("i", ecn))]
+            # A full device queue drops the packet, as in any stack.
+            try:
+                channel.sendmsg([data], field, 0, *([peer] if peer else []))
+            except BlockingIOError:
+                continue
+        due_s = endpoint.timeout()
+        wait_s = min(end_s, float("inf") if due_s is None else due_s) - (time.monotonic() - began_s)
+        if wait_s > 0:
+            select.select([channel], [], [], None if wait_s == float("inf") else wait_s)
+        for _ in range(64):
+            try:
+                data, control, _, sender = channel.recvmsg(1 << 16, 64)
+            except (BlockingIOError, ConnectionRefusedError):
+                break
+            peer = None if end_s < float("inf") else sender
+            fields = [value for _, kind, value in control if kind == socket.IP_TOS]
+            endpoint.receive(time.monotonic() - began_s, data, fields[0][0] & 3 if fields else 0)
+        if due_s is not None and (now_s := time.monotonic() - began_s) >= due_s:
+            endpoint.on_timeout(now_s)
+
+
+def compare(seeds: int) -> None:
+    """Print the table of virtual and real time."""
+    print(_conditions())
+    columns = ("Goodput, virtual (kbit/s)", "real", "Delay, virtual (ms)", "real", "Losses (%)", "real")
+    print(f"\n| Scenario | Stack | {' | '.join(columns)} |")
+    print("|---|---|--:|--:|--:|--:|--:|--:|")
+    for file in SCENARIOS:
+        scenario = Scenario.load(STUDY / f"{file}.toml")
+        for name, options in STACKS:
+            real = [in_real_time(scenario, name, options, seed) for seed in range(1, seeds + 1)]
+            virtual = [
+                in_virtual_time(scenario, name, options, seed, found.start_s)
+                for seed, found in enumerate(real, 1)
+            ]
+            print(
+                _row(scenario.name, " ".join([name, *map(str, options.values())]), virtual, real), flush=True
+            )
+
+
+def _row(scenario: str, stack: str, virtual: Iterable[Result], real: Iterable[Result]) -> str:
+    virtual, real = list(virtual), list(real)
+
+    def cells(value: Callable[[Result], float], digits: int, *, is_relative: bool = True) -> list[str]:
+        one, other = (statistics.fmean(map(value, each)) for each in (virtual, real))
+        difference = f" ({100 * (other / one - 1):+.1f} %)" if is_relative else ""
+        return [f"{one:.{digits}f}", f"{other:.{digits}f}{difference}"]
+
+    columns = [
+        *cells(lambda each: each.goodput_kbps, 0),
+        *cells(lambda each: each.delay_ms, 1),
+        *cells(lambda each: each.loss_percent, 2, is_relative=False),
+    ]
+    return f"| {scenario} | {stack} | {' | '.join(columns)} |"
+
+
+def kernel(seeds: int) -> None:
+    """Print the rows of the kernel's congestion controls."""
+    print(f"# {_conditions()}")
+    print("scenario,stack,seed,goodput_kbps,delay_ms_p95,loss_percent,retransmissions")
+    for file in ("walking", "driving", "loaded", "blockage", "recording", "leo"):
+        scenario = Scenario.load(STUDY / f"{file}.toml")
+        ue = scenario.resolved["ue"][0]["name"]
+        for cc in ("cubic", "bbr"):
+            transfers = KernelTransfers(cc, (Transfer(ue, "tested", "tested"),))
+            for seed in range(1, seeds + 1):
+                outcome = json.loads(transfers.carry_out(scenario, seed, None).outcome)
+                (row,) = [row for row in outcome["flows"] if row["id"] == "tested"]
+                loss = 100 * row["packets_dropped"] / row["packets_sent"]
+                print(
+                    f"{scenario.name},kernel {cc},{seed},{row['goodput_kbps']:.0f},"
+                    f"{row['delay_ms_p95']:.1f},{loss:.2f},{row['retransmissions']}",
+                    flush=True,
+                )
+
+
+def _conditions() -> str:
+    load = os.getloadavg()[0]
+    return (
+        f"{dt.datetime.now(dt.UTC).date()}, {release()}, {platform.machine()}, {os.cpu_count()} cores, "
+        f"load {load:.1f} at the begin"
+    )
+
+
+def main() -> None:
+    """Run a measurement, or an end of a transfer."""
+    if sys.argv[1:2] in (["serve"], ["use"]):
+        be(sys.argv[1], json.loads(sys.argv[2]))
+        return
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["compare", "kernel"])
+    parser.add_argument("--seeds", type=int, default=3)
+    given = parser.parse_args()
+    {"compare": compare, "kernel": kernel}[given.what](given.seeds)
+
+
+if __name__ == "__main__":
+    main()
