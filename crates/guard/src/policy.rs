@@ -728,7 +728,7 @@ pub(crate) mod tests {
             self.seen.time += self.rtt;
             self.seen.ack += segments * MSS;
             let edge = self.seen.ack + self.offered;
-            // What has been offered is not taken back.
+            // An offered window is not taken back.
             if self.seen.edge.is_before(edge) {
                 self.seen.edge = edge;
             }

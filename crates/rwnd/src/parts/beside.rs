@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn slow_start_at_the_same_time_and_a_constant_rate() {
         assert!(last((0..5).map(|at| (4 << at, 4 << at, 0))).has_grown);
-        // What the start of the connection delays arrives later.
+        // Packets that the start of the connection delays arrive later.
         assert!(!last([(8, 8, 0), (8, 8, 0), (16, 5, 0), (19, 6, 0), (13, 12, 0)]).has_grown);
     }
 
