@@ -8,7 +8,7 @@ use crate::crew::{Crew, SHARES};
 use crate::handover::link_failure::Monitor;
 use crate::handover::measurement::Measurements;
 use crate::handover::{Context, Handover, Settings};
-use crate::identity::{CellId, UeId};
+use crate::identity::{CellId, UeId, UeSlot};
 use crate::mobility::Mobility;
 use crate::radio::Radio;
 use crate::settings::RanSetup;
@@ -69,7 +69,7 @@ pub(crate) enum Task {
     /// Requests a slot in another cell; answered by [`Agenda::prepared`].
     Prepare { ue: usize, target: usize },
     /// The UE leaves its cell for the reserved slot of the target and starts random access.
-    Command { ue: usize, target: usize, slot: u16 },
+    Command { ue: usize, target: usize, slot: UeSlot },
     /// The new cell starts to serve the UE.
     Join(usize),
     /// The UE has not reached its new cell, which frees the slot.
@@ -134,7 +134,7 @@ enum Stage {
     /// No handover is under way.
     Served,
     /// The target cell has reserved a slot.
-    Preparing { target: u16, slot: u16 },
+    Preparing { target: u16, slot: UeSlot },
     /// Random access to the new cell is under way.
     Joining,
     /// The UE has no cell. The old one keeps its backlog.
@@ -367,7 +367,7 @@ impl Agenda {
     }
 
     /// The target's answer: the slot reserved for the UE; `None`: the target has none.
-    pub fn prepared(&mut self, now: Time, number: usize, target: usize, slot: Option<u16>) {
+    pub fn prepared(&mut self, now: Time, number: usize, target: usize, slot: Option<UeSlot>) {
         let target = target as u16;
         match slot {
             Some(slot) => {
@@ -401,7 +401,7 @@ impl Agenda {
     /// Executes the handover command: the UE leaves its cell and accesses the target.
     //= TS 36.300 §10.1.2.1.1
     //= exception handover-command-arrives
-    fn command(&mut self, now: Time, number: usize, target: u16, slot: u16) -> Task {
+    fn command(&mut self, now: Time, number: usize, target: u16, slot: UeSlot) -> Task {
         self.reset(number);
         self.go_on(number, now + self.settings.random_access, Stage::Joining);
         self.notices.push(Notice::HandoverStart(UeId(number as u32), CellId(target)));
@@ -448,7 +448,7 @@ impl Agenda {
     /// Declares a radio link failure. `None`: re-establishment is disabled. Otherwise the UE searches for a cell from
     /// now on, and the result is the slot that a target had reserved for it, if any.
     //= TS 36.331 §5.3.11.3
-    pub fn give_up(&mut self, now: Time, number: usize) -> Option<Option<(usize, u16)>> {
+    pub fn give_up(&mut self, now: Time, number: usize) -> Option<Option<(usize, UeSlot)>> {
         let at = now + self.settings.link_failure.as_ref()?.reestablishment;
         let kept = match self.roamers[number].stage {
             Stage::Preparing { target, slot } => Some((usize::from(target), slot)),

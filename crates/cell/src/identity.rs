@@ -22,6 +22,29 @@ impl CarrierId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UeId(pub u32);
 
+/// A place for a UE in a cell. A UE that joins takes the lowest free one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UeSlot(pub u16);
+
+impl UeSlot {
+    /// Index in a list by slot.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0.into()
+    }
+
+    /// The slot after it.
+    #[inline]
+    pub(crate) fn next(self) -> UeSlot {
+        UeSlot(self.0 + 1)
+    }
+
+    /// All slots, the lowest first.
+    pub(crate) fn all() -> impl Iterator<Item = UeSlot> + Clone {
+        (0..=u16::MAX).map(UeSlot)
+    }
+}
+
 /// Number of a bearer of a UE; zero is its default bearer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BearerId(pub u8);

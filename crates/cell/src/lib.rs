@@ -29,7 +29,7 @@ pub use airwnd_rlc::{DiscardTimer, Rlc, RlcMode};
 pub use bearer::Bearer;
 pub use crew::{Crew, ThreadsUnavailable};
 pub use enb::Allocation;
-pub use identity::{BearerId, CarrierId, CellId, UeId};
+pub use identity::{BearerId, CarrierId, CellId, UeId, UeSlot};
 pub use mac::uplink_adaptation::UplinkAdaptation;
 pub use mac::{BlockFigures, Reception};
 pub use qci::Qci;

@@ -7,7 +7,7 @@ use crate::agenda::{Agenda, Notice, Task};
 use crate::crew::{Crew, partition};
 use crate::enb::{Allocation, Cell, CellPlan, Downlink, FREE_SLOT, ReportTiming};
 use crate::handover::Forwarding;
-use crate::identity::{BearerId, CellId, UeId};
+use crate::identity::{BearerId, CellId, UeId, UeSlot};
 use crate::mac::BlockFigures;
 use crate::mac::uplink_adaptation::{Density, Schemes};
 use crate::radio::Radio;
@@ -546,7 +546,7 @@ impl Ran {
 
     /// Moves both directions of a UE's bearers to another cell, or re-establishes them in the same one. Waiting downlink
     /// packets are forwarded or dropped, uplink packets stay or are dropped.
-    fn move_bearers(&mut self, now: Time, number: usize, cell: usize, slot: u16) {
+    fn move_bearers(&mut self, now: Time, number: usize, cell: usize, slot: UeSlot) {
         let (down, up) = match self.forwarding {
             _ if cell == self.radio.serving(number) => (Waiting::Stays, Waiting::Stays),
             Forwarding::Waiting => (Waiting::Follows, Waiting::Stays),
@@ -584,13 +584,13 @@ impl Ran {
     }
 
     /// Reserves a slot of a cell for a UE, if a slot and a sounding resource are free.
-    fn reserve(&mut self, number: usize, cell: usize) -> Option<u16> {
+    fn reserve(&mut self, number: usize, cell: usize) -> Option<UeSlot> {
         let bearer = self.ue(number as u32).qos();
         self.regions[usize::from(self.region_of[cell])].reserve(number as u32, bearer, cell)
     }
 
     /// Frees a slot.
-    fn vacate(&mut self, cell: usize, slot: u16) {
+    fn vacate(&mut self, cell: usize, slot: UeSlot) {
         self.regions[usize::from(self.region_of[cell])].vacate(cell, slot);
     }
 
@@ -600,7 +600,7 @@ impl Ran {
     }
 
     /// Switches a UE, which has left its cell, to one that has reserved a slot for it.
-    fn tune(&mut self, number: usize, cell: usize, slot: u16) {
+    fn tune(&mut self, number: usize, cell: usize, slot: UeSlot) {
         let (from, to) = (self.home[number], self.region_of[cell]);
         if from != to {
             let ue = self.regions[usize::from(from)].release(number as u32);
@@ -818,7 +818,7 @@ fn region_of_cells(
     let cells = range.clone().zip(users.iter().cloned()).map(cell).collect::<Result<Vec<Cell>, _>>()?;
     let mut region = Region::new(setup, carriers, radio, rules, range.start, cells);
     for (cell, users) in range.zip(users) {
-        for (slot, ue) in (0..).zip(users) {
+        for (slot, ue) in UeSlot::all().zip(users) {
             region.admit(*ue, Box::new(Ue::new(setup, carriers, *ue as usize, cell, slot)));
             region.configure(*ue);
         }

@@ -6,6 +6,7 @@
 
 use crate::bearer::Bearer;
 use crate::enb::{Cell, FREE_SLOT, ReportTiming};
+use crate::identity::UeSlot;
 use crate::mac::Content;
 use crate::mac::power_control;
 use crate::radio::{Air, Measurement, Radio, Receivers, UplinkSignal};
@@ -55,7 +56,7 @@ pub(crate) struct Region {
     /// The sounding signals on air, with the cells that they are for.
     soundings: Vec<(usize, UplinkSignal)>,
     /// Scratch: UEs of a cell whose SINR is not known, with their slots.
-    unknown: Vec<(u16, u32)>,
+    unknown: Vec<(UeSlot, u32)>,
 }
 
 impl Region {
@@ -108,7 +109,7 @@ impl Region {
             return None;
         }
         let place = cell - self.first;
-        let (_, newest) = self.newest_report(place, slot.into(), tti)?;
+        let (_, newest) = self.newest_report(place, slot, tti)?;
         let measured = self.access.timing.measurable(newest);
         let Region { cells, receivers, .. } = self;
         let used = radio.all().zip(receivers).zip(&cells[place].downlinks).take(carriers);
@@ -193,7 +194,7 @@ impl Region {
         }
         for cell in cells {
             for slot in cell.downlinks[0].receiving(tti) {
-                let ue = cell.users[usize::from(slot)];
+                let ue = cell.users[slot.index()];
                 receivers.prefetch(radio, ue as usize);
                 prefetch(&table.ues[ue as usize].downlink);
             }
@@ -266,7 +267,7 @@ impl Region {
                 SignalContent::Report(waiting) => Control::Buffer(waiting),
                 SignalContent::Request => Control::Request,
             };
-            let ue = self.cell(*cell).users[usize::from(*slot)];
+            let ue = self.cell(*cell).users[slot.index()];
             self.table.note(tti, ue, RadioEvent::Control(ControlRecord { content, process: None }));
         }
     }
@@ -288,7 +289,7 @@ impl Region {
         soundings.clear();
         for (number, cell) in (*first..).zip(cells) {
             if let Some(slot) = cell.sounding[offset] {
-                let ue = cell.users[slot as usize];
+                let ue = cell.users[slot.index()];
                 if table.has_drx && !table.is_active(ue, tti) {
                     continue;
                 }
@@ -309,7 +310,7 @@ impl Region {
                 let before = tti.0 - 1;
                 let Some(latest) = before.checked_sub((before + period - offset) % period) else { continue };
                 let occasions = (tti.0 - skipped..=latest).rev().step_by(period as usize).map(Tti);
-                let ue = cell.users[usize::from(slot)];
+                let ue = cell.users[slot.index()];
                 into.extend(occasions.into_iter().find(|occasion| self.table.is_active(ue, *occasion)));
             }
         }
@@ -340,7 +341,7 @@ impl Region {
     fn hold_reports(&mut self, radio: &Radio, tti: Tti) {
         let ReportTiming { period, delay } = self.rules.reports;
         for cell in 0..self.cells.len() {
-            for slot in 0..self.cells[cell].users.len() {
+            for slot in UeSlot::all().take(self.cells[cell].users.len()) {
                 let Some((ue, newest)) = self.newest_report(cell, slot, tti) else { continue };
                 if newest + delay != tti || newest.0 < period {
                     continue;
@@ -359,7 +360,7 @@ impl Region {
     pub fn hold_skipped(&mut self, radio: &Radio, tti: Tti, skipped: u64) {
         let known = skipped.max(self.rules.remembered);
         for cell in 0..self.cells.len() {
-            for slot in 0..self.cells[cell].users.len() {
+            for slot in UeSlot::all().take(self.cells[cell].users.len()) {
                 let Some((ue, newest)) = self.newest_report(cell, slot, tti) else { continue };
                 let oldest = tti.0.saturating_sub(known) + 1;
                 let mut measured =
@@ -373,9 +374,9 @@ impl Region {
     }
 
     /// The UE in a slot of a cell of the region, and the time of measurement of its newest channel report.
-    fn newest_report(&self, cell: usize, slot: usize, tti: Tti) -> Option<(u32, Tti)> {
-        let ue = Some(self.cells[cell].users[slot]).filter(|user| *user != FREE_SLOT)?;
-        Some((ue, self.rules.reports.measurements(tti).newest(self.rules.reports.phase(slot as u16))))
+    fn newest_report(&self, cell: usize, slot: UeSlot, tti: Tti) -> Option<(u32, Tti)> {
+        let ue = Some(self.cells[cell].users[slot.index()]).filter(|user| *user != FREE_SLOT)?;
+        Some((ue, self.rules.reports.measurements(tti).newest(self.rules.reports.phase(slot))))
     }
 
     fn hold_report(&mut self, radio: &Radio, number: u32, measured: Tti) {
@@ -402,14 +403,14 @@ impl Region {
             let pattern = receivers.pattern(radio, cell, measured);
             let known = receivers.known_at(radio, cell, pattern);
             unknown.clear();
-            let users = (0..).zip(users).map(|(slot, user)| (slot, *user as usize));
+            let users = UeSlot::all().zip(users).map(|(slot, user)| (slot, *user as usize));
             for (slot, number) in users.filter(|(_, number)| groups == 1 || number % groups == group) {
                 // A UE that has only reserved a slot is elsewhere.
                 let Some(ue) = table.ues.find(number as u32) else { continue };
                 if !ue.joined || (ue.cell, ue.slot) != (cell, slot) {
                     continue;
                 }
-                let known = known.get(usize::from(slot));
+                let known = known.get(slot.index());
                 match known.and_then(|known| known.sinr_of(number as u32, radio.version(number))) {
                     Some(sinr) => ue.sample(sinr),
                     None => unknown.push((slot, number as u32)),
@@ -440,17 +441,17 @@ impl Region {
     }
 
     /// Reserves a slot of a cell for a UE, which may be in another region, if a slot and a sounding resource are free.
-    pub fn reserve(&mut self, number: u32, bearer: Bearer, cell: usize) -> Option<u16> {
+    pub fn reserve(&mut self, number: u32, bearer: Bearer, cell: usize) -> Option<UeSlot> {
         let (slot, is_new) = self.cell_mut(cell).reserve(number, bearer)?;
         if is_new {
-            let slots = usize::from(slot + 1).next_power_of_two();
+            let slots = (slot.index() + 1).next_power_of_two();
             self.receivers.iter_mut().for_each(|receivers| receivers.reserve(cell, slots));
         }
         Some(slot)
     }
 
     /// Frees a slot.
-    pub fn vacate(&mut self, cell: usize, slot: u16) {
+    pub fn vacate(&mut self, cell: usize, slot: UeSlot) {
         self.cell_mut(cell).vacate(slot);
     }
 

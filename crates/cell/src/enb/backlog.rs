@@ -1,6 +1,7 @@
 //! Uplink backlogs of a cell's UEs, as far as the cell knows them.
 
 use super::pipeline::Pipeline;
+use crate::identity::UeSlot;
 use crate::mac::sched::settle;
 use crate::mac::slots::Slots;
 use airwnd_units::{Bytes, Tti};
@@ -36,7 +37,7 @@ pub(super) enum BufferNews {
 
 #[derive(Clone, Copy, Debug)]
 struct Report {
-    slot: u16,
+    slot: UeSlot,
     news: BufferNews,
 }
 
@@ -84,7 +85,7 @@ impl Backlogs {
     }
 
     /// Adds a UE at the first free slot.
-    pub fn admit(&mut self, slot: u16) {
+    pub fn admit(&mut self, slot: UeSlot) {
         settle(&mut self.known, slot, Known::default());
         let users = self.known.len();
         self.backlogged.reserve(users);
@@ -93,23 +94,23 @@ impl Backlogs {
     }
 
     /// Removes the UE of a slot with its reports.
-    pub fn release(&mut self, slot: u16) {
+    pub fn release(&mut self, slot: UeSlot) {
         self.set(slot, Bytes::ZERO);
         self.reports.retain(|report| report.slot != slot);
     }
 
     /// Backlog of a UE.
-    pub fn waiting(&self, slot: u16) -> Bytes {
-        self.known[usize::from(slot)].waiting
+    pub fn waiting(&self, slot: UeSlot) -> Bytes {
+        self.known[slot.index()].waiting
     }
 
     /// Bytes granted to a UE for new data so far.
-    pub fn granted(&self, slot: u16) -> u64 {
-        self.known[usize::from(slot)].granted
+    pub fn granted(&self, slot: UeSlot) -> u64 {
+        self.known[slot.index()].granted
     }
 
     /// The slots of the UEs with a backlog, in ascending order.
-    pub fn slots(&self) -> impl Iterator<Item = u16> {
+    pub fn slots(&self) -> impl Iterator<Item = UeSlot> {
         self.backlogged.iter()
     }
 
@@ -124,7 +125,7 @@ impl Backlogs {
     }
 
     /// Adds a report of a UE that the scheduler knows in the TTI `due`.
-    pub fn push(&mut self, due: Tti, slot: u16, news: BufferNews) {
+    pub fn push(&mut self, due: Tti, slot: UeSlot, news: BufferNews) {
         self.reports.push(due, Report { slot, news });
     }
 
@@ -148,7 +149,7 @@ impl Backlogs {
     }
 
     fn on_report(&mut self, Report { slot, news }: Report) {
-        let known = &mut self.known[usize::from(slot)];
+        let known = &mut self.known[slot.index()];
         match news {
             BufferNews::Request if self.replaces => self.set(slot, self.request_grant),
             BufferNews::Waited { waiting, .. } if self.replaces => self.set(slot, waiting),
@@ -181,7 +182,7 @@ impl Backlogs {
     }
 
     /// A UE has a grant for new data, which carries this much.
-    pub fn on_grant(&mut self, slot: u16, carried: Bytes) {
+    pub fn on_grant(&mut self, slot: UeSlot, carried: Bytes) {
         let mut rest = self.rest(slot, carried);
         if self.replaces && rest > Bytes::ZERO {
             rest = rest.max(self.request_grant);
@@ -190,21 +191,21 @@ impl Backlogs {
     }
 
     /// A UE uses a configured grant, which only now counts as granted.
-    pub fn on_configured(&mut self, slot: u16, carried: Bytes) {
+    pub fn on_configured(&mut self, slot: UeSlot, carried: Bytes) {
         self.grant(slot, carried, self.rest(slot, carried));
     }
 
-    fn rest(&self, slot: u16, carried: Bytes) -> Bytes {
+    fn rest(&self, slot: UeSlot, carried: Bytes) -> Bytes {
         self.waiting(slot).saturating_sub(carried)
     }
 
-    fn grant(&mut self, slot: u16, carried: Bytes, rest: Bytes) {
+    fn grant(&mut self, slot: UeSlot, carried: Bytes, rest: Bytes) {
         self.set(slot, rest);
-        self.known[usize::from(slot)].granted += carried.0;
+        self.known[slot.index()].granted += carried.0;
     }
 
-    fn set(&mut self, slot: u16, waiting: Bytes) {
-        self.known[usize::from(slot)].waiting = waiting;
+    fn set(&mut self, slot: UeSlot, waiting: Bytes) {
+        self.known[slot.index()].waiting = waiting;
         self.backlogged.set(slot, waiting > Bytes::ZERO);
     }
 }
@@ -233,15 +234,15 @@ mod tests {
     /// Backlogs of one UE, with a request grant of 150 B.
     fn backlogs(replaces: bool, has_beside: bool) -> Backlogs {
         let mut backlogs = Backlogs::new(Bytes(150), replaces, has_beside, 16, 4);
-        backlogs.admit(0);
+        backlogs.admit(UeSlot(0));
         backlogs
     }
 
     fn after(backlogs: &mut Backlogs, news: &[BufferNews]) -> u64 {
-        news.iter().for_each(|news| backlogs.push(Tti(3), 0, *news));
+        news.iter().for_each(|news| backlogs.push(Tti(3), UeSlot(0), *news));
         backlogs.update(Tti(3));
-        assert_eq!(backlogs.is_empty(), backlogs.waiting(0) == Bytes::ZERO);
-        backlogs.waiting(0).0
+        assert_eq!(backlogs.is_empty(), backlogs.waiting(UeSlot(0)) == Bytes::ZERO);
+        backlogs.waiting(UeSlot(0)).0
     }
 
     #[test]
@@ -255,19 +256,19 @@ mod tests {
     #[test]
     fn grants_since_a_report_count() {
         let mut backlogs = backlogs(false, false);
-        backlogs.on_grant(0, Bytes(200));
-        backlogs.on_grant(0, Bytes(300));
+        backlogs.on_grant(UeSlot(0), Bytes(200));
+        backlogs.on_grant(UeSlot(0), Bytes(300));
         let report = |waiting, granted| BufferNews::Waited { waiting: Bytes(waiting), granted };
         assert_eq!(after(&mut backlogs, &[report(1000, 200)]), 700);
         assert_eq!(after(&mut backlogs, &[report(5000, 0)]), 700);
-        backlogs.on_configured(0, Bytes(100));
-        assert_eq!((backlogs.waiting(0), backlogs.granted(0)), (Bytes(600), 600));
+        backlogs.on_configured(UeSlot(0), Bytes(100));
+        assert_eq!((backlogs.waiting(UeSlot(0)), backlogs.granted(UeSlot(0))), (Bytes(600), 600));
     }
 
     #[test]
     fn bytes_of_a_lost_grant_wait_again_unless_a_later_report_includes_them() {
         let mut backlogs = backlogs(false, false);
-        backlogs.on_grant(0, Bytes(200));
+        backlogs.on_grant(UeSlot(0), Bytes(200));
         let missed = BufferNews::Missed { granted: 200, carried: Bytes(200) };
         assert_eq!(after(&mut backlogs, &[missed]), 200);
         assert_eq!(after(&mut backlogs, &[BufferNews::Waited { waiting: Bytes(90), granted: 200 }]), 90);
@@ -277,7 +278,7 @@ mod tests {
     #[test]
     fn a_full_block_without_a_report_is_taken_as_a_request() {
         let mut backlogs = backlogs(false, false);
-        backlogs.on_grant(0, Bytes(200));
+        backlogs.on_grant(UeSlot(0), Bytes(200));
         assert_eq!(
             after(&mut backlogs, &[BufferNews::Full { granted: 100 }]),
             0,
@@ -298,8 +299,8 @@ mod tests {
     fn backlogs_of_5g_lena_follow_the_newest_report() {
         let mut backlogs = backlogs(true, true);
         assert_eq!(after(&mut backlogs, &[BufferNews::Waited { waiting: Bytes(900), granted: 0 }]), 900);
-        backlogs.on_grant(0, Bytes(850));
-        assert_eq!(backlogs.waiting(0), Bytes(150));
+        backlogs.on_grant(UeSlot(0), Bytes(850));
+        assert_eq!(backlogs.waiting(UeSlot(0)), Bytes(150));
         assert_eq!(after(&mut backlogs, &[BufferNews::Waits(Bytes(900)), BufferNews::Request]), 150);
     }
 }

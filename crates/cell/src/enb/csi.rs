@@ -13,6 +13,7 @@
 use super::known_channels::{KnownChannels, LOWEST};
 use super::versions::{Measurements, ReportTiming, Versions};
 use super::views::Views;
+use crate::identity::UeSlot;
 use crate::mac::sched::{Candidates, UeView, settle};
 use crate::mac::slots::Slots;
 use crate::radio::{Air, Measurement, Receivers, Report};
@@ -66,7 +67,7 @@ struct Newest {
 
 impl State {
     /// A new UE at this slot.
-    fn at(slot: u16) -> State {
+    fn at(slot: UeSlot) -> State {
         let view = UeView {
             queue: Bytes::ZERO,
             head_of_line: Span::ZERO,
@@ -99,7 +100,7 @@ impl Csi {
     }
 
     /// Adds a UE at the first free slot.
-    pub fn admit(&mut self, slot: u16) {
+    pub fn admit(&mut self, slot: UeSlot) {
         settle(&mut self.states, slot, State::at(slot));
         let count = self.states.len();
         self.stale.reserve(count);
@@ -112,20 +113,20 @@ impl Csi {
     }
 
     /// Removes the UE of a slot.
-    pub fn release(&mut self, slot: u16) {
-        self.states[usize::from(slot)] = State::at(slot);
+    pub fn release(&mut self, slot: UeSlot) {
+        self.states[slot.index()] = State::at(slot);
     }
 
     /// Notes the backlog of a UE. Returns whether it had data before.
     #[inline(always)]
-    pub fn set_backlog(&mut self, slot: u16, backlog: Bytes) -> bool {
-        let queue = &mut self.states[usize::from(slot)].view.queue;
+    pub fn set_backlog(&mut self, slot: UeSlot, backlog: Bytes) -> bool {
+        let queue = &mut self.states[slot.index()].view.queue;
         self.views.note_change(slot);
         std::mem::replace(queue, backlog) > Bytes::ZERO
     }
 
     /// Notes feedback to a block of a UE, by which the cell learns its channel.
-    pub fn on_feedback(&mut self, slot: u16, tti: Tti) {
+    pub fn on_feedback(&mut self, slot: UeSlot, tti: Tti) {
         if let Some(known) = &mut self.known {
             known.learn(slot, tti);
         }
@@ -166,7 +167,7 @@ impl Csi {
             let (phase, ue) = (timing.phase(slot), ues.number(slot) as usize);
             // Both parts grow, so that equal sums are equal numbers.
             let version = Some(versions.at(phase) + radio.version(ue));
-            let state = &mut states[usize::from(slot)];
+            let state = &mut states[slot.index()];
             if state.version != version {
                 state.version = version;
                 let newest = &mut newest[usize::from(phase)];
@@ -182,7 +183,7 @@ impl Csi {
                 views.note_report(slot);
             }
         });
-        views.list(slots, |slot| states[usize::from(slot)].view);
+        views.list(slots, |slot| states[slot.index()].view);
         if ues.has_drx() {
             self.use_held_reports(measurements, receivers, ues);
         }
@@ -219,7 +220,7 @@ impl Csi {
     }
 
     /// The view of a listed UE.
-    pub fn view(&self, slot: u16) -> &UeView {
+    pub fn view(&self, slot: UeSlot) -> &UeView {
         self.views.of(slot)
     }
 
@@ -229,7 +230,7 @@ impl Csi {
     }
 
     /// Leaves some of the listed UEs, until the next list.
-    pub fn retain(&mut self, stays: impl Fn(u16) -> bool) {
+    pub fn retain(&mut self, stays: impl Fn(UeSlot) -> bool) {
         self.views.retain(stays);
     }
 }

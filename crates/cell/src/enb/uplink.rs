@@ -10,6 +10,7 @@ use super::backlog::{Backlogs, BufferNews, carried, quantised};
 use super::confined::Confined;
 use super::pipeline::Pipeline;
 use super::uplink_channel::{Received, UplinkChannels};
+use crate::identity::UeSlot;
 use crate::mac::configured_grant::{self, Configured, find_place};
 use crate::mac::control_elements::Elements;
 use crate::mac::power_control;
@@ -55,10 +56,10 @@ pub(crate) struct Uplink {
     // Scratch lists, kept for their capacity.
     due_grants: Vec<Grant>,
     due_sendings: Vec<Sending>,
-    repeated: Vec<u16>,
+    repeated: Vec<UeSlot>,
     views: Vec<UplinkView>,
     shares: Vec<Share>,
-    served: Vec<(u16, Bytes)>,
+    served: Vec<(UeSlot, Bytes)>,
 }
 
 /// Counters of a cell's uplink.
@@ -70,7 +71,7 @@ pub(crate) struct UplinkFigures {
 
 #[derive(Clone, Copy, Debug)]
 struct Grant {
-    slot: u16,
+    slot: UeSlot,
     first: u16,
     prbs: u16,
     mcs: Mcs,
@@ -100,7 +101,7 @@ struct Context {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sending {
-    slot: u16,
+    slot: UeSlot,
     pub signal: UplinkSignal,
     block: Block,
     elements: Elements,
@@ -150,7 +151,7 @@ impl Uplink {
     }
 
     /// Adds a UE at the first free slot.
-    pub fn admit(&mut self, slot: u16) {
+    pub fn admit(&mut self, slot: UeSlot) {
         self.backlogs.admit(slot);
         self.channels.admit(slot);
         settle(&mut self.busy, slot, 0);
@@ -181,10 +182,10 @@ impl Uplink {
 
     /// Removes the UE of a slot with its reports, grants and blocks.
     //= TS 36.321 §5.9
-    pub fn release(&mut self, slot: u16) {
+    pub fn release(&mut self, slot: UeSlot) {
         self.backlogs.release(slot);
         self.channels.release(slot);
-        self.busy[slot as usize] = 0;
+        self.busy[slot.index()] = 0;
         self.configured.retain(|configured| configured.slot != slot);
         self.grants.retain(|grant| grant.slot != slot);
         self.air.retain(|sending| sending.slot != slot);
@@ -192,7 +193,7 @@ impl Uplink {
     }
 
     /// Configures a grant of the UE in a slot of the cell; returns whether there is a place for it.
-    pub fn configure(&mut self, slot: u16, params: &configured_grant::Params) -> bool {
+    pub fn configure(&mut self, slot: UeSlot, params: &configured_grant::Params) -> bool {
         let found = find_place(params, &self.access, slot, &self.configured);
         self.configured.extend(found);
         found.is_some()
@@ -200,30 +201,30 @@ impl Uplink {
 
     /// Sends a buffer status report of a UE.
     //= exception ideal-buffer-reports
-    pub fn send_report(&mut self, tti: Tti, slot: u16, waiting: Bytes) {
+    pub fn send_report(&mut self, tti: Tti, slot: UeSlot, waiting: Bytes) {
         let news = BufferNews::Waits(quantised(waiting, self.access.buffer_levels));
         self.backlogs.push(tti + self.access.timing.report_to_decision, slot, news);
     }
 
     /// Sends a scheduling request of a UE.
     //= exception requests-arrive
-    pub fn on_request(&mut self, tti: Tti, slot: u16) {
+    pub fn on_request(&mut self, tti: Tti, slot: UeSlot) {
         let due = tti + self.access.timing.slot(tti).request;
         self.backlogs.push(due, slot, BufferNews::Request);
     }
 
     /// Handles a UE's sounding signal, measured by the eNB.
-    pub fn on_sounding(&mut self, tti: Tti, slot: u16, sinr: Db) {
+    pub fn on_sounding(&mut self, tti: Tti, slot: UeSlot, sinr: Db) {
         self.channels.on_sounding(tti, slot, sinr);
     }
 
     /// SINR of a UE's last sounding.
-    pub fn sounding_sinr(&self, slot: u16) -> Option<Db> {
+    pub fn sounding_sinr(&self, slot: UeSlot) -> Option<Db> {
         self.channels.sounding(slot)
     }
 
     /// Whether a UE can be granted anything.
-    pub fn reaches(&self, slot: u16) -> bool {
+    pub fn reaches(&self, slot: UeSlot) -> bool {
         self.channels.reaches(slot)
     }
 
@@ -284,7 +285,7 @@ impl Uplink {
         self.views.clear();
         for slot in self.backlogs.slots() {
             let repeats = !self.repeated.is_empty() && self.repeated.contains(&slot);
-            if self.busy[slot as usize] != self.all_busy && !repeats {
+            if self.busy[slot.index()] != self.all_busy && !repeats {
                 let (buffer, link) = (self.backlogs.waiting(slot), self.channels.link(slot));
                 self.views.push(UplinkView { slot, buffer, link });
             }
@@ -354,23 +355,23 @@ impl Uplink {
     }
 
     /// Takes the first free HARQ process of a UE; there must be one.
-    fn occupy(&mut self, slot: u16) -> u8 {
+    fn occupy(&mut self, slot: UeSlot) -> u8 {
         if self.is_synchronous() {
             return 0;
         }
-        let busy = &mut self.busy[slot as usize];
+        let busy = &mut self.busy[slot.index()];
         let process = busy.trailing_ones() as u8;
         *busy |= 1 << process;
         process
     }
 
     /// Returns a HARQ process.
-    fn vacate(&mut self, slot: u16, process: u8) {
-        self.busy[slot as usize] &= !(1 << process);
+    fn vacate(&mut self, slot: UeSlot, process: u8) {
+        self.busy[slot.index()] &= !(1 << process);
     }
 
     /// The context of a grant over these PRBs.
-    fn context(&self, slot: u16, prbs: Prbs) -> Context {
+    fn context(&self, slot: UeSlot, prbs: Prbs) -> Context {
         Context {
             granted: self.backlogs.granted(slot),
             commanded: self.channels.commanded(slot),
@@ -448,7 +449,7 @@ impl Uplink {
     fn await_retransmission(
         &self,
         ues: &mut MacSide<'_>,
-        slot: u16,
+        slot: UeSlot,
         received: Tti,
         to_air: u64,
         process: u8,
@@ -535,7 +536,7 @@ impl Uplink {
                 let configured = self.configured[index];
                 let Configured { slot, first, prbs, .. } = configured;
                 let overrides = |grant: &Grant| grant.slot == slot && grant.to_air == to_air;
-                let is_free = self.busy[slot as usize] != self.all_busy && !grants.iter().any(overrides);
+                let is_free = self.busy[slot.index()] != self.all_busy && !grants.iter().any(overrides);
                 if !configured.is_at(tti + to_air) || !is_free {
                     continue;
                 }

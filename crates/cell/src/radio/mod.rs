@@ -482,6 +482,7 @@ mod tests {
     use super::disturbance::{Disturbance, Transmissions, WEAK};
     use super::*;
     use crate::RadioSettings;
+    use crate::identity::UeSlot;
     use crate::settings::{CellSite, UeSite};
     use airwnd_kernel::Stream;
     use airwnd_phy::fading::trace::Trace;
@@ -562,7 +563,7 @@ mod tests {
                     let cell = radio.serving[ue].0;
                     let measured = Tti(tti + 1);
                     let pattern = receivers.pattern(radio, cell, measured);
-                    let measurement = Measurement { cell, slot: ue as u16, ue, pattern, measured };
+                    let measurement = Measurement { cell, slot: UeSlot(ue as u16), ue, pattern, measured };
                     let report = receivers.report(radio, measurement);
                     let state = &receivers.reports(cell)[report.index as usize];
                     let cqis =
@@ -690,7 +691,7 @@ mod tests {
                     let sinr = receivers.received_sinr();
                     let measured = Tti(tti + 1);
                     let pattern = receivers.pattern(&radio, cell, measured);
-                    let measurement = Measurement { cell, slot: ue as u16, ue, pattern, measured };
+                    let measurement = Measurement { cell, slot: UeSlot(ue as u16), ue, pattern, measured };
                     let report = receivers.report(&radio, measurement);
                     (sinr, format!("{:?}", receivers.reports(cell)[report.index as usize]))
                 });

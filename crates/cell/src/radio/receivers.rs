@@ -7,6 +7,7 @@ use super::on_air::{Activity, Floor};
 use super::reports::{Measured, NewReport, Report, Reports};
 use super::uplink::{Powers, UplinkOnAir};
 use super::{Interference, LinkId, Radio, UplinkSignal};
+use crate::identity::UeSlot;
 use crate::mac::Block;
 use crate::mac::power_control;
 use crate::mac::sched::{ChannelState, Rbgs};
@@ -42,7 +43,7 @@ pub(crate) type Repeatable = (usize, u64);
 pub(crate) struct Measurement {
     pub cell: usize,
     /// Slot of the UE in the cell.
-    pub slot: u16,
+    pub slot: UeSlot,
     /// Number of the UE.
     pub ue: usize,
     /// Transmissions that interfere: their index among those remembered, from [`Receivers::pattern`].
@@ -344,17 +345,17 @@ impl Receivers {
     }
 
     /// Holds a report of the UE in a slot, which goes to sleep.
-    pub fn hold(&mut self, cell: usize, slot: u16, report: Report) {
+    pub fn hold(&mut self, cell: usize, slot: UeSlot, report: Report) {
         self.reports_of(cell).hold(slot, report);
     }
 
     /// The held report of the UE in a slot, if there is one.
-    pub fn held(&self, cell: usize, slot: u16, ue: u32) -> Option<Report> {
+    pub fn held(&self, cell: usize, slot: UeSlot, ue: u32) -> Option<Report> {
         self.reports[cell - self.first].held(slot, ue)
     }
 
     /// Drops the held report of a slot.
-    pub fn drop_held(&mut self, cell: usize, slot: u16) {
+    pub fn drop_held(&mut self, cell: usize, slot: UeSlot) {
         self.reports_of(cell).drop_held(slot);
     }
 

@@ -2,6 +2,7 @@
 
 use super::reports::ELEMENT;
 use super::{Ue, UeTable};
+use crate::identity::UeSlot;
 use crate::mac::Content;
 use crate::mac::control_elements::{Elements, Headroom};
 use airwnd_kernel::Direction;
@@ -11,7 +12,7 @@ use airwnd_units::{Bytes, Db, Time, Tti};
 /// A UE's signal to its cell outside of blocks.
 pub(crate) struct Signal {
     pub cell: usize,
-    pub slot: u16,
+    pub slot: UeSlot,
     pub content: SignalContent,
 }
 
@@ -209,7 +210,7 @@ impl UeTable {
                 continue;
             }
             //= TS 36.213 Table 10.1.5-1
-            if (tti.0 + period - u64::from(slot) % period).is_multiple_of(period) {
+            if (tti.0 + period - u64::from(slot.0) % period).is_multiple_of(period) {
                 reporting.may_request_from = tti + *request_prohibit;
                 signals.push(Signal { cell, slot, content: SignalContent::Request });
                 if let Some(drx) = drx {

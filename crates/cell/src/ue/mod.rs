@@ -23,7 +23,7 @@ pub(crate) use rlc::DownlinkReport;
 pub(crate) use table::UeTable;
 
 use crate::bearer::Bearer;
-use crate::identity::CarrierId;
+use crate::identity::{CarrierId, UeSlot};
 use crate::mac::configured_grant;
 use crate::mac::drx::Drx;
 use crate::mac::scell::Activation;
@@ -43,7 +43,7 @@ use reports::Reporting;
 /// A UE and its bearers.
 pub(crate) struct Ue {
     pub cell: usize,
-    pub slot: u16,
+    pub slot: UeSlot,
     pub downlink: Harq,
     pub uplink: Harq,
     pub bearers: Bearers,
@@ -93,7 +93,13 @@ struct Secondary {
 }
 
 impl Ue {
-    pub fn new(setup: &RanSetup, carriers: &[ComponentCarrier], number: usize, cell: usize, slot: u16) -> Ue {
+    pub fn new(
+        setup: &RanSetup,
+        carriers: &[ComponentCarrier],
+        number: usize,
+        cell: usize,
+        slot: UeSlot,
+    ) -> Ue {
         let access = &carriers[0].access;
         // The HARQ processes of the downlink on all carriers, and those of the uplink.
         let [processes, uplink_processes] =

@@ -4,7 +4,7 @@ use super::bearers::{Bearers, Leg, LegId, RadioBearer};
 use super::events::{Arrival, EventLog};
 use super::timers::Timers;
 use super::{Ue, UeTable};
-use crate::identity::UeId;
+use crate::identity::{UeId, UeSlot};
 use crate::mac::Content;
 use airwnd_kernel::Direction;
 use airwnd_rlc::{BufferStatus, Sdu};
@@ -18,7 +18,7 @@ fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl Fn
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DownlinkReport {
     pub cell: usize,
-    pub slot: u16,
+    pub slot: UeSlot,
     /// Number of carriers that the UE aggregates.
     pub carriers: u8,
     pub waiting: BufferStatus,

@@ -13,7 +13,7 @@ use airwnd_units::{BitRate, Bytes, Span};
 use proptest::prelude::*;
 
 /// Slot of the UE.
-const SLOT: u16 = 3;
+const SLOT: UeSlot = UeSlot(3);
 
 /// A UE with these bearers in unacknowledged mode.
 fn table(change: impl Fn(&mut RanSetup), qcis: &[u8]) -> UeTable {
@@ -153,7 +153,7 @@ fn rlc_at_the_enb_reports_arrivals_and_repeats_what_is_left() {
     assert!(enqueue(&mut ue, 0, 0, Direction::Up, 100).is_none());
     let waiting = enqueue(&mut ue, 0, 0, Direction::Down, 1000).unwrap().waiting;
     assert!((1000..1010).contains(&waiting.total().0), "{waiting:?}");
-    assert!(MacSide::new(&mut ue, &[0]).transmit_down(0, Tti(2), Bytes(400), 0).is_some());
+    assert!(MacSide::new(&mut ue, &[0]).transmit_down(UeSlot(0), Tti(2), Bytes(400), 0).is_some());
     let mut repeated = |tti| {
         let mut reports = Vec::new();
         ue.repeat_rlc_reports(Tti(tti), |report| reports.push(report));
@@ -189,7 +189,7 @@ fn a_ue_takes_its_timers_to_another_table() {
     let mut other = table(|_| (), &[9]);
     other.release(0);
     enqueue(&mut one, 0, 0, Direction::Down, 1000);
-    MacSide::new(&mut one, &[0]).transmit_down(0, Tti(2), Bytes(400), 0);
+    MacSide::new(&mut one, &[0]).transmit_down(UeSlot(0), Tti(2), Bytes(400), 0);
     assert!(!one.is_idle());
     let ue = one.release(0);
     assert!(one.is_idle() && other.is_idle());
