@@ -36,5 +36,7 @@ pub use qci::Qci;
 pub use radio::{Listener, RadioMap};
 pub use ran::{CellFigures, Forward, Ran, UeFigures, Unbuildable};
 pub use reach::{LinkBudget, Reach, UplinkBudget};
-pub use settings::{BearerSetup, BufferReports, CellSite, Mac, Radio as RadioSettings, RanSetup, UeSite};
+pub use settings::{
+    BearerSetup, BufferReports, CellSite, Mac, Radio as RadioSettings, RanSetup, RequestPeriod, UeSite,
+};
 pub use ue::{Arrival, Dropped};

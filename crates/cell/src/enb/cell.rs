@@ -4,7 +4,7 @@ use super::downlink::Downlink;
 use super::uplink::Uplink;
 use super::versions::ReportTiming;
 use crate::bearer::Bearer;
-use crate::identity::UeSlot;
+use crate::identity::{CellId, UeId, UeSlot};
 use crate::mac::outer_loop::OuterLoop;
 use crate::mac::power_control;
 use crate::mac::uplink_adaptation::Schemes;
@@ -17,12 +17,12 @@ use airwnd_units::Tti;
 use std::ops::Range;
 
 /// Entry of a free slot.
-pub(crate) const FREE_SLOT: u32 = u32::MAX;
+pub(crate) const FREE_SLOT: UeId = UeId(u32::MAX);
 
 /// A cell with a downlink on each carrier, and an uplink on the primary one.
 pub(crate) struct Cell {
     /// By slot; [`FREE_SLOT`] in free slots.
-    pub users: Vec<u32>,
+    pub users: Vec<UeId>,
     /// By carrier.
     pub downlinks: Vec<Downlink>,
     pub uplink: Uplink,
@@ -47,7 +47,7 @@ impl Cell {
     ///
     /// # Errors
     /// A message, if two UEs have the same sounding offset, or one does not fit the period.
-    pub fn new(plan: &CellPlan<'_>, number: usize, users: Vec<u32>) -> Result<Cell, String> {
+    pub fn new(plan: &CellPlan<'_>, number: CellId, users: Vec<UeId>) -> Result<Cell, String> {
         let &CellPlan { setup, carriers, schemes, outer_loops, reports, srs_period: period } = plan;
         let downlinks = carriers.iter().zip(outer_loops);
         let mut cell = Cell {
@@ -59,12 +59,14 @@ impl Cell {
             users: Vec::new(),
         };
         for (slot, ue) in UeSlot::all().zip(&users) {
-            let site = &setup.ues[*ue as usize];
+            let site = &setup.ues[ue.index()];
             cell.admit(slot, Bearer::together(site.bearers.iter().map(|bearer| bearer.qos)));
             let offset = site.srs_offset.unwrap_or(slot.0);
             match cell.sounding.get_mut(usize::from(offset)) {
                 Some(free @ None) => *free = Some(slot),
-                Some(_) => return Err(format!("two UEs of cell {number} have the sounding offset {offset}")),
+                Some(_) => {
+                    return Err(format!("two UEs of cell {} have the sounding offset {offset}", number.0));
+                }
                 None => {
                     return Err(format!(
                         "a sounding offset of {offset} does not fit a period of {period} TTI"
@@ -163,7 +165,7 @@ impl Cell {
     }
 
     /// Reserves a slot for a UE, if a slot and a sounding resource are free. Returns the slot, and whether it is new.
-    pub fn reserve(&mut self, number: u32, bearer: Bearer) -> Option<(UeSlot, bool)> {
+    pub fn reserve(&mut self, number: UeId, bearer: Bearer) -> Option<(UeSlot, bool)> {
         let Cell { users, sounding, .. } = self;
         let slot = users.iter().position(|user| *user == FREE_SLOT).unwrap_or(users.len());
         let is_new = slot == users.len();

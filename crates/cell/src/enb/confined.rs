@@ -1,6 +1,6 @@
 //! Assignments and grants in a PDCCH of limited capacity.
 
-use crate::identity::UeSlot;
+use crate::identity::{UeId, UeSlot};
 use crate::mac::pdcch::Pdcch;
 use crate::radio::Air;
 use crate::ue::MacSide;
@@ -30,8 +30,8 @@ impl Confined<'_> {
         all
     }
 
-    fn level(&mut self, ue: u32) -> Level {
+    fn level(&mut self, ue: UeId) -> Level {
         let Air { radio, ref mut receivers } = self.air;
-        self.pdcch.level(receivers.control_sinr(radio, ue as usize))
+        self.pdcch.level(receivers.control_sinr(radio, ue))
     }
 }

@@ -13,7 +13,7 @@
 use super::known_channels::{KnownChannels, LOWEST};
 use super::versions::{Measurements, ReportTiming, Versions};
 use super::views::Views;
-use crate::identity::UeSlot;
+use crate::identity::{CellId, UeSlot};
 use crate::mac::sched::{Candidates, UeView, settle};
 use crate::mac::slots::Slots;
 use crate::radio::{Air, Measurement, Receivers, Report};
@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// The channel state of a cell's UEs on a carrier.
 pub(crate) struct Csi {
     /// Number of the cell.
-    cell: usize,
+    cell: CellId,
     access: Arc<Access>,
     timing: ReportTiming,
     versions: Versions,
@@ -83,7 +83,7 @@ impl State {
 
 impl Csi {
     /// The channel state of the UEs of a cell without UEs.
-    pub fn new(cell: usize, access: &Arc<Access>, timing: ReportTiming) -> Csi {
+    pub fn new(cell: CellId, access: &Arc<Access>, timing: ReportTiming) -> Csi {
         Csi {
             cell,
             access: access.clone(),
@@ -158,13 +158,13 @@ impl Csi {
         }
         if radio.is_large() {
             let measuring = self.stale.iter_common(slots);
-            measuring.for_each(|slot| receivers.prefetch(radio, ues.number(slot) as usize));
+            measuring.for_each(|slot| receivers.prefetch(radio, ues.number(slot)));
         }
         let measurements = self.timing.measurements(tti);
         self.decisions += 1;
         let Csi { cell, access, timing, versions, states, stale, newest, decisions, views, .. } = self;
         stale.take_common(slots, |slot| {
-            let (phase, ue) = (timing.phase(slot), ues.number(slot) as usize);
+            let (phase, ue) = (timing.phase(slot), ues.number(slot));
             // Both parts grow, so that equal sums are equal numbers.
             let version = Some(versions.at(phase) + radio.version(ue));
             let state = &mut states[slot.index()];

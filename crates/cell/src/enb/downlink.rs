@@ -7,7 +7,7 @@ use super::csi::Csi;
 use super::log::Log;
 use super::pipeline::Pipeline;
 use super::versions::ReportTiming;
-use crate::identity::{CarrierId, UeSlot};
+use crate::identity::{CarrierId, CellId, UeId, UeSlot};
 use crate::mac::outer_loop::OuterLoop;
 use crate::mac::pdcch::Pdcch;
 use crate::mac::sched::{
@@ -34,7 +34,7 @@ use std::sync::Arc;
 pub(crate) struct Downlink {
     access: Arc<Access>,
     /// Number of the cell.
-    cell: usize,
+    cell: CellId,
     /// Number of the carrier.
     carrier: CarrierId,
     /// Number of its first HARQ process among those of all carriers.
@@ -140,15 +140,15 @@ impl Downlink {
     /// The downlink of a cell without UEs on a carrier, with this outer loop.
     pub fn new(
         setup: &RanSetup,
-        cell: usize,
+        cell: CellId,
         carrier: &ComponentCarrier,
         reports: ReportTiming,
         outer_loop: Option<OuterLoop>,
     ) -> Self {
         let access = &carrier.access;
         let mut seed =
-            Stream::new(setup.seed, "downlink scheduler").child(cell as u64).child(carrier.number.into());
-        let identity = Identity { cell: cell as u16, carrier: carrier.number, seed: seed.next_u64() };
+            Stream::new(setup.seed, "downlink scheduler").child(cell.0.into()).child(carrier.number.into());
+        let identity = Identity { cell, carrier: CarrierId(carrier.number), seed: seed.next_u64() };
         let grid = Grid { identity, ..Grid::of(access) };
         let mut scheduler = setup.mac.scheduler.build(&grid);
         Downlink {
@@ -619,7 +619,7 @@ impl Downlink {
         tti: Tti,
         mut air: Air<'_>,
         ues: &mut MacSide<'_>,
-        decoded: &mut Vec<(u32, Content)>,
+        decoded: &mut Vec<(UeId, Content)>,
     ) {
         let mut index = 0;
         while let Some(sent) = self.air.get(tti, index) {
@@ -638,7 +638,7 @@ impl Downlink {
         sent: OnAir,
         air: &mut Air<'_>,
         ues: &mut MacSide<'_>,
-        decoded: &mut Vec<(u32, Content)>,
+        decoded: &mut Vec<(UeId, Content)>,
     ) {
         let consequences = self.access.timing.slot(tti);
         let OnAir { id, level, rbgs, prbs } = sent;

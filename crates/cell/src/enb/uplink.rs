@@ -10,7 +10,7 @@ use super::backlog::{Backlogs, BufferNews, carried, quantised};
 use super::confined::Confined;
 use super::pipeline::Pipeline;
 use super::uplink_channel::{Received, UplinkChannels};
-use crate::identity::UeSlot;
+use crate::identity::{CellId, UeId, UeSlot};
 use crate::mac::configured_grant::{self, Configured, find_place};
 use crate::mac::control_elements::Elements;
 use crate::mac::power_control;
@@ -33,7 +33,7 @@ use std::sync::Arc;
 pub(crate) struct Uplink {
     access: Arc<Access>,
     /// Number of the cell.
-    cell: usize,
+    cell: CellId,
     scheduler: Box<dyn UplinkScheduler>,
     prbs: Prbs,
     max_transmissions: u8,
@@ -111,7 +111,7 @@ pub(crate) struct Sending {
 
 impl Uplink {
     /// The uplink of a cell with space for this many UEs.
-    pub fn new(setup: &RanSetup, cell: usize, access: &Arc<Access>, schemes: Schemes, users: usize) -> Self {
+    pub fn new(setup: &RanSetup, cell: CellId, access: &Arc<Access>, schemes: Schemes, users: usize) -> Self {
         let requested = setup.mac.quirks.buffer_reports != BufferReports::Ideal;
         let replaces = setup.mac.quirks.buffer_reports == BufferReports::Lena;
         let has_beside = access.timing.round_trip.is_none();
@@ -479,7 +479,7 @@ impl Uplink {
         }
         if air.radio.is_large() {
             for grant in &grants {
-                air.receivers.prefetch(air.radio, ues.number(grant.slot) as usize);
+                air.receivers.prefetch(air.radio, ues.number(grant.slot));
                 ues.prefetch_rlc(grant.slot, Direction::Up);
             }
         }
@@ -579,7 +579,7 @@ impl Uplink {
     }
 
     /// Handles a grant that the UE has lost: the eNB notices that nothing is sent, and grants again.
-    fn miss(&mut self, tti: Tti, number: u32, grant: &Grant) {
+    fn miss(&mut self, tti: Tti, number: UeId, grant: &Grant) {
         let &Grant { slot, first, prbs, context, process, to_air, again, .. } = grant;
         let air = tti + to_air;
         match again {
@@ -609,7 +609,7 @@ impl Uplink {
         tti: Tti,
         mut air: Air<'_>,
         ues: &mut MacSide<'_>,
-        decoded: &mut Vec<(u32, Content)>,
+        decoded: &mut Vec<(UeId, Content)>,
     ) {
         let mut sendings = std::mem::take(&mut self.due_sendings);
         self.air.take(tti, &mut sendings);
@@ -628,7 +628,7 @@ impl Uplink {
         sending: &mut Sending,
         air: &mut Air<'_>,
         ues: &mut MacSide<'_>,
-        decoded: &mut Vec<(u32, Content)>,
+        decoded: &mut Vec<(UeId, Content)>,
     ) {
         self.figures.prbs += u64::from(sending.signal.prbs);
         let draw = ues.uplink_draw(sending.slot, tti);

@@ -1,6 +1,6 @@
 //! Cache of channel reports, keyed by the transmissions of the other cells during the measurement.
 
-use crate::identity::UeSlot;
+use crate::identity::{UeId, UeSlot};
 use crate::mac::sched::{ChannelState, MAX_RBGS, Rbgs};
 use airwnd_phy::Cqi;
 use airwnd_units::Db;
@@ -41,7 +41,7 @@ pub(crate) struct Reports {
 /// A report of a UE's flat channel, and what it depends on.
 #[derive(Clone)]
 struct Last {
-    ue: u32,
+    ue: UeId,
     version: u64,
     /// Transmissions of the UE's neighbours; empty if its own cell was silent.
     sent: Vec<Rbgs>,
@@ -51,7 +51,7 @@ struct Last {
 /// UE and channel state of a cached report, its mean SINR, and a copy of what is read in every TTI.
 #[derive(Clone, Copy)]
 pub(crate) struct Measured {
-    ue: u32,
+    ue: UeId,
     rank: u8,
     wideband: Cqi,
     flat: Option<Cqi>,
@@ -66,8 +66,14 @@ const NO_REPORT: ChannelState = ChannelState {
     subband: [Cqi::OUT_OF_RANGE; MAX_RBGS],
 };
 
-const EMPTY: Measured =
-    Measured { ue: u32::MAX, rank: 1, wideband: Cqi::OUT_OF_RANGE, flat: None, version: 0, sinr: Db(0.0) };
+const EMPTY: Measured = Measured {
+    ue: UeId(u32::MAX),
+    rank: 1,
+    wideband: Cqi::OUT_OF_RANGE,
+    flat: None,
+    version: 0,
+    sinr: Db(0.0),
+};
 
 /// A report that has just been measured.
 #[derive(Clone, Copy)]
@@ -93,7 +99,7 @@ pub(crate) struct Report {
 impl Measured {
     /// The mean SINR, if the report is of this UE and this state of the channel.
     #[inline]
-    pub fn sinr_of(&self, ue: u32, version: u64) -> Option<Db> {
+    pub fn sinr_of(&self, ue: UeId, version: u64) -> Option<Db> {
         (self.ue == ue && self.version == version).then_some(self.sinr)
     }
 }
@@ -125,7 +131,7 @@ impl Reports {
             self.slots = slots;
             if self.by_hash.is_empty() {
                 let report = NewReport { state: NO_REPORT, sinr: Db(0.0) };
-                self.last.resize(slots, Last { ue: u32::MAX, version: 0, sent: Vec::new(), report });
+                self.last.resize(slots, Last { ue: UeId(u32::MAX), version: 0, sent: Vec::new(), report });
             }
         }
     }
@@ -135,7 +141,7 @@ impl Reports {
     pub fn repeated(
         &mut self,
         slot: UeSlot,
-        ue: u32,
+        ue: UeId,
         version: u64,
         sent: impl Iterator<Item = Rbgs> + Clone,
     ) -> Option<NewReport> {
@@ -215,7 +221,7 @@ impl Reports {
 
     /// A UE's report for a pattern, if it is cached for this state of the channel.
     #[inline]
-    pub fn find(&self, place: usize, slot: UeSlot, ue: u32, version: u64) -> Option<Report> {
+    pub fn find(&self, place: usize, slot: UeSlot, ue: UeId, version: u64) -> Option<Report> {
         let index = self.index(place, slot);
         let Measured { rank, wideband, flat, .. } = self.measured[index];
         let is_known = self.measured[index].ue == ue && self.measured[index].version == version;
@@ -232,7 +238,7 @@ impl Reports {
         &mut self,
         place: usize,
         slot: UeSlot,
-        ue: u32,
+        ue: UeId,
         version: u64,
         NewReport { state, sinr }: NewReport,
     ) -> Report {
@@ -261,7 +267,7 @@ impl Reports {
     }
 
     /// The held report of a UE, if there is one.
-    pub fn held(&self, slot: UeSlot, ue: u32) -> Option<Report> {
+    pub fn held(&self, slot: UeSlot, ue: UeId) -> Option<Report> {
         let index = self.slots + slot.index();
         let Measured { rank, wideband, flat, .. } = self.measured[index];
         (self.measured[index].ue == ue).then_some(Report { index: index as u32, rank, wideband, flat })

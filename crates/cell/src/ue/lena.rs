@@ -2,6 +2,7 @@
 
 use super::UeTable;
 use super::mac::BlockGrant;
+use crate::identity::UeId;
 use crate::mac::Content;
 use crate::mac::control_elements::Elements;
 use airwnd_kernel::Direction;
@@ -19,7 +20,7 @@ impl UeTable {
     #[inline(never)]
     pub(super) fn transmit_as_lena(
         &mut self,
-        number: u32,
+        number: UeId,
         grant: &BlockGrant<'_>,
     ) -> (Option<Content>, Elements) {
         let &BlockGrant { tti, size, process, .. } = grant;

@@ -2,7 +2,7 @@
 
 use super::reports::ELEMENT;
 use super::{Ue, UeTable};
-use crate::identity::UeSlot;
+use crate::identity::{CellId, UeId, UeSlot};
 use crate::mac::Content;
 use crate::mac::control_elements::{Elements, Headroom};
 use airwnd_kernel::Direction;
@@ -11,7 +11,7 @@ use airwnd_units::{Bytes, Db, Time, Tti};
 
 /// A UE's signal to its cell outside of blocks.
 pub(crate) struct Signal {
-    pub cell: usize,
+    pub cell: CellId,
     pub slot: UeSlot,
     pub content: SignalContent,
 }
@@ -50,17 +50,17 @@ impl UeTable {
     /// Fills a grant of a UE; `None` if it has no data and leaves the grant unused.
     pub(super) fn transmit_up(
         &mut self,
-        number: u32,
+        number: UeId,
         grant: &BlockGrant<'_>,
     ) -> Option<(Option<Content>, Elements)> {
-        if self.ues[number as usize].reporting.as_lena {
+        if self.ues[number].reporting.as_lena {
             return Some(self.transmit_as_lena(number, grant));
         }
         if let Some(period) = self.periodic_report {
             return self.transmit_reporting(number, grant, period);
         }
         let &BlockGrant { tti, size, process, ref power } = grant;
-        let ue = &mut self.ues[number as usize];
+        let ue = &mut self.ues[number];
         // ns-3 leaves a grant of 7 bytes or less unused and repeats its report indefinitely; RLC's header takes two of
         // them.
         let reported = ue.unsent;
@@ -70,7 +70,7 @@ impl UeTable {
         ue.unsent.on_block_up(size);
         let content = self.fill(number, Direction::Up, tti, size, process, Some(reported));
         let now = self.clock.start(tti);
-        let ue = &mut self.ues[number as usize];
+        let ue = &mut self.ues[number];
         if ue.has_several() {
             ue.unsent = ue.reported(now, Direction::Up);
         }
@@ -86,7 +86,7 @@ impl UeTable {
     //= exception reports-sum-over-bearers
     fn transmit_reporting(
         &mut self,
-        number: u32,
+        number: UeId,
         grant: &BlockGrant<'_>,
         period: u64,
     ) -> Option<(Option<Content>, Elements)> {
@@ -130,8 +130,8 @@ impl UeTable {
     /// than all before, or retxBSR-Timer expired (`waited`).
     //= TS 36.321 §5.4.4
     //= TS 36.321 §5.4.5
-    fn update_request(&mut self, number: u32, waited: bool) {
-        let ue = &mut self.ues[number as usize];
+    fn update_request(&mut self, number: UeId, waited: bool) {
+        let ue = &mut self.ues[number];
         let has_data = ue.unsent.total() > Bytes::ZERO;
         let had_data = std::mem::replace(&mut ue.reporting.has_data, has_data);
         let urgency = ue.reporting.urgency;
@@ -146,18 +146,18 @@ impl UeTable {
     }
 
     /// Resets reports and TPC commands of a UE that has left its cell.
-    pub(super) fn reset_reports(&mut self, number: usize) {
+    pub(super) fn reset_reports(&mut self, number: UeId) {
         let ue = &mut self.ues[number];
         ue.reporting.reset();
         ue.commanded = Db(0.0);
-        self.requesting.retain(|other| *other as usize != number);
+        self.requesting.retain(|other| *other != number);
     }
 
     /// Starts or restarts retxBSR-Timer if data is waiting.
     //= TS 36.321 §5.4.5
-    pub(super) fn await_grant(&mut self, number: u32, tti: Tti) {
+    pub(super) fn await_grant(&mut self, number: UeId, tti: Tti) {
         let Some(timers) = &mut self.retx_bsr_timers else { return };
-        let ue = &mut self.ues[number as usize];
+        let ue = &mut self.ues[number];
         if ue.reported(self.clock.start(tti), Direction::Up).total() > Bytes::ZERO {
             timers.arm(tti, number, &mut ue.report_again_at);
         } else {
@@ -166,8 +166,8 @@ impl UeTable {
     }
 
     /// RLC reports its uplink backlog to a UE's MAC.
-    pub(super) fn on_uplink_report(&mut self, now: Time, number: u32, waiting: BufferStatus) {
-        self.ues[number as usize].on_uplink_report(now, number, waiting, &mut self.fresh);
+    pub(super) fn on_uplink_report(&mut self, now: Time, number: UeId, waiting: BufferStatus) {
+        self.ues[number].on_uplink_report(now, number, waiting, &mut self.fresh);
     }
 
     /// Reports uplink backlogs that RLC has reported since the last TTI, and sends scheduling requests. Adds what the
@@ -177,7 +177,7 @@ impl UeTable {
         let requested = self.request_grants();
         let mut fresh = std::mem::take(&mut self.fresh);
         for &number in &fresh {
-            let ue = &mut self.ues[number as usize];
+            let ue = &mut self.ues[number];
             ue.fresh = false;
             if !ue.joined {
                 continue;
@@ -204,7 +204,7 @@ impl UeTable {
         let UeTable { ues, requesting, access, request_period: period, request_prohibit, .. } = self;
         let (period, timing) = (*period, &access.timing);
         for number in requesting {
-            let Ue { cell, slot, masks_requests, ref mut drx, ref mut reporting, .. } = ues[*number as usize];
+            let Ue { cell, slot, masks_requests, ref mut drx, ref mut reporting, .. } = ues[*number];
             //= TS 36.321 §5.4.4: sr-ProhibitTimer
             if masks_requests || tti < reporting.may_request_from {
                 continue;

@@ -2,7 +2,7 @@
 
 use super::UeTable;
 use super::mac::BlockGrant;
-use crate::identity::{CarrierId, UeSlot};
+use crate::identity::{CarrierId, CellId, UeId, UeSlot};
 use crate::mac::control_elements::{Elements, Headroom};
 use crate::mac::sched::Rbgs;
 use crate::mac::{Block, Content, Reception, power_control};
@@ -23,14 +23,14 @@ use airwnd_units::{Bytes, Db, Span, Tti};
 pub(crate) struct MacSide<'a> {
     table: &'a mut UeTable,
     /// Numbers of the UEs, by slot.
-    users: &'a [u32],
+    users: &'a [UeId],
 }
 
 /// A downlink block on air and its assignment.
 pub(crate) struct Assignment {
     pub tti: Tti,
     /// Number of the cell that sends it.
-    pub cell: usize,
+    pub cell: CellId,
     pub carrier: CarrierId,
     /// HARQ process on the carrier.
     pub process: u8,
@@ -79,13 +79,13 @@ pub(crate) enum Answer {
 
 impl<'a> MacSide<'a> {
     /// The UEs of these slots.
-    pub fn new(table: &'a mut UeTable, users: &'a [u32]) -> MacSide<'a> {
+    pub fn new(table: &'a mut UeTable, users: &'a [UeId]) -> MacSide<'a> {
         MacSide { table, users }
     }
 
     /// Number of the UE in a slot.
     #[inline]
-    pub fn number(&self, slot: UeSlot) -> u32 {
+    pub fn number(&self, slot: UeSlot) -> UeId {
         self.users[slot.index()]
     }
 
@@ -110,7 +110,7 @@ impl<'a> MacSide<'a> {
 
     /// Number of carriers that a UE aggregates, with the primary one.
     pub fn carriers(&self, slot: UeSlot) -> u8 {
-        self.table.ues[self.users[slot.index()] as usize].carriers
+        self.table.ues[self.users[slot.index()]].carriers
     }
 
     /// Whether a carrier that a UE aggregates can serve it in a TTI.
@@ -118,15 +118,13 @@ impl<'a> MacSide<'a> {
     pub fn is_activated(&self, slot: UeSlot, carrier: CarrierId, tti: Tti) -> bool {
         let Some(secondary) = carrier.secondary() else { return true };
         self.table.activation.is_none()
-            || self.table.ues[self.users[slot.index()] as usize].secondary[secondary]
-                .activation
-                .is_active(tti)
+            || self.table.ues[self.users[slot.index()]].secondary[secondary].activation.is_active(tti)
     }
 
     /// A block on the primary carrier leaves this backlog of a UE.
     pub fn on_primary(&mut self, slot: UeSlot, tti: Tti, left: Bytes) {
         let Some(timing) = &self.table.activation else { return };
-        let secondary = self.table.ues[self.users[slot.index()] as usize].secondary.iter_mut();
+        let secondary = self.table.ues[self.users[slot.index()]].secondary.iter_mut();
         secondary.for_each(|carrier| carrier.activation.on_backlog(tti, left, timing));
     }
 
@@ -134,7 +132,7 @@ impl<'a> MacSide<'a> {
     #[inline]
     pub fn on_assignment(&mut self, slot: UeSlot, carrier: CarrierId, tti: Tti) {
         if let (Some(secondary), Some(timing)) = (carrier.secondary(), &self.table.activation) {
-            let ue = &mut self.table.ues[self.users[slot.index()] as usize];
+            let ue = &mut self.table.ues[self.users[slot.index()]];
             ue.secondary[secondary].activation.on_assignment(tti, timing);
         }
     }
@@ -169,7 +167,7 @@ impl<'a> MacSide<'a> {
     /// so that a grant can resolve it. Of several bearers that with data of the highest priority counts; its class is
     /// returned, too.
     pub fn head_of_line(&self, slot: UeSlot, tti: Tti) -> (Span, Option<Qci>) {
-        let bearers = &self.table.ues[self.users[slot.index()] as usize].bearers;
+        let bearers = &self.table.ues[self.users[slot.index()]].bearers;
         let (oldest, class) = if bearers.has_several() {
             let waiting =
                 bearers.iter().filter_map(|bearer| Some((bearer.downlink.rlc.oldest()?, bearer.qos.qci)));
@@ -190,13 +188,12 @@ impl<'a> MacSide<'a> {
     /// UE has one bearer.
     #[inline]
     pub fn backlog_of_several(&self, slot: UeSlot, tti: Tti) -> Option<BufferStatus> {
-        self.table.ues[self.users[slot.index()] as usize].has_several().then(|| self.waiting_down(slot, tti))
+        self.table.ues[self.users[slot.index()]].has_several().then(|| self.waiting_down(slot, tti))
     }
 
     #[inline(never)]
     fn waiting_down(&self, slot: UeSlot, tti: Tti) -> BufferStatus {
-        self.table.ues[self.users[slot.index()] as usize]
-            .reported(self.table.clock.start(tti), Direction::Down)
+        self.table.ues[self.users[slot.index()]].reported(self.table.clock.start(tti), Direction::Down)
     }
 
     /// Receives a block at a UE, and adds to its soft bits if it is not decoded.
@@ -215,7 +212,7 @@ impl<'a> MacSide<'a> {
             return Reception::AssignmentLost;
         }
         let draw = ue.downlink.draw(tti, carrier, process);
-        let link = LinkId { ue: number as usize, cell };
+        let link = LinkId { ue: number, cell };
         let failed = air.receivers.receive_downlink(air.radio, link, rbgs, prbs, block, draw);
         ue.downlink.blocks.count(block, prbs, failed);
         if failed { Reception::Failed } else { Reception::Decoded }
@@ -238,7 +235,7 @@ impl<'a> MacSide<'a> {
         if level.is_some_and(|level| ue.loses_control(tti, number, CarrierId::PRIMARY, level, air)) {
             return Answer::Lost;
         }
-        let loss = air.radio.loss(number as usize);
+        let loss = air.radio.loss(number);
         if command != Db(0.0) {
             ue.commanded = control.accumulate(ue.commanded, command, prbs, loss);
         }
@@ -258,7 +255,7 @@ impl<'a> MacSide<'a> {
             }
         };
         let commanded = self.table.get(number).commanded;
-        let power = air.receivers.uplink_power(air.radio, number as usize, prbs, control, commanded);
+        let power = air.receivers.uplink_power(air.radio, number, prbs, control, commanded);
         Answer::Sent { power, block, elements }
     }
 

@@ -2,6 +2,7 @@
 
 use super::Ue;
 use super::bearers::RadioBearer;
+use crate::identity::UeId;
 use crate::mac::control_elements::Headroom;
 use crate::mac::power_control;
 use crate::mac::uplink_adaptation::UplinkAdaptation;
@@ -122,9 +123,9 @@ impl Ue {
     pub(super) fn on_uplink_report(
         &mut self,
         now: Time,
-        number: u32,
+        number: UeId,
         waiting: BufferStatus,
-        fresh: &mut Vec<u32>,
+        fresh: &mut Vec<UeId>,
     ) {
         self.unsent = waiting;
         if self.has_several() {

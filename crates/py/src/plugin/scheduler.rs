@@ -192,8 +192,8 @@ impl Role for dyn Scheduler {
     fn begin(plugin: &Arc<Plugin>, grid: &Grid, failures: &Failures) -> Result<Box<Self>, Error> {
         plugin.create(|class, watch| {
             let carrier = SchedulerCarrier {
-                cell: grid.identity.cell.into(),
-                number: grid.identity.carrier,
+                cell: grid.identity.cell.0.into(),
+                number: grid.identity.carrier.0,
                 rbgs: grid.rbgs,
                 prbs_per_rbg: grid.rbg_prbs.0.into(),
                 decisions_per_s: grid.decisions_per_second,

@@ -2,7 +2,7 @@
 
 use super::{Downlink, ON_AIR, OnAir, Process, ProcessId};
 use crate::enb::log::{Allocation, Log};
-use crate::identity::{CellId, UeId, UeSlot};
+use crate::identity::{CellId, UeSlot};
 use crate::mac::Reception;
 use crate::mac::sched::Rbgs;
 use crate::radio::Air;
@@ -56,7 +56,7 @@ impl Downlink {
 /// The outcome of a transmission on air.
 pub(super) struct ReceivedBlock {
     pub tti: Tti,
-    pub cell: usize,
+    pub cell: CellId,
     pub slot: UeSlot,
     pub rbgs: Rbgs,
     pub transmission: Transmission,
@@ -72,9 +72,9 @@ impl ReceivedBlock {
         if let Some(log) = log {
             log.note(Allocation {
                 tti,
-                cell: CellId(cell as u16),
+                cell,
                 carrier: transmission.carrier,
-                ue: UeId(ues.number(slot)),
+                ue: ues.number(slot),
                 rbgs,
                 transmission: transmission.number,
                 mcs: transmission.mcs,

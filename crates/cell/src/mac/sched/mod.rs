@@ -10,7 +10,7 @@ pub mod metric;
 mod top_k;
 
 use crate::bearer::Bearer;
-use crate::identity::UeSlot;
+use crate::identity::{CarrierId, CellId, UeSlot};
 use crate::qci::Qci;
 use airwnd_catalog::{Choice, family};
 use airwnd_phy::access::Access;
@@ -118,9 +118,9 @@ pub struct Grid {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// Number of the cell.
-    pub cell: u16,
+    pub cell: CellId,
     /// Number of the carrier in the cell; 0: the primary carrier.
-    pub carrier: u8,
+    pub carrier: CarrierId,
     /// Seed of the scheduler's random draws; identical in every run with the same seed.
     pub seed: u64,
 }
