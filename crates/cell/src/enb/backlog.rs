@@ -1,5 +1,6 @@
 //! Uplink backlogs of a cell's UEs, as far as the cell knows them.
 
+use super::belief::{Belief, Known};
 use super::pipeline::Pipeline;
 use crate::identity::UeSlot;
 use crate::mac::sched::settle;
@@ -45,8 +46,7 @@ struct Report {
 pub(super) struct Backlogs {
     /// Backlog assumed after a scheduling request.
     request_grant: Bytes,
-    /// Whether the newest request or report replaces what is known of a UE's backlog, as in 5G-LENA.
-    replaces: bool,
+    belief: &'static dyn Belief,
     /// Whether a UE may send a request beside a block.
     has_beside: bool,
     /// By slot.
@@ -56,27 +56,18 @@ pub(super) struct Backlogs {
     reports: Pipeline<Report>,
 }
 
-/// Uplink backlog of a UE.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Known {
-    waiting: Bytes,
-    /// Bytes granted for new data so far, and up to the grant answered by the newest report in a block.
-    granted: u64,
-    answered: u64,
-}
-
 impl Backlogs {
     /// Empty backlogs; `depth` is that of the pipeline of reports, of which each TTI has `reported`.
     pub fn new(
         request_grant: Bytes,
-        replaces: bool,
+        belief: &'static dyn Belief,
         has_beside: bool,
         depth: usize,
         reported: usize,
     ) -> Backlogs {
         Backlogs {
             request_grant,
-            replaces,
+            belief,
             has_beside,
             known: Vec::new(),
             backlogged: Slots::default(),
@@ -151,20 +142,16 @@ impl Backlogs {
     fn on_report(&mut self, Report { slot, news }: Report) {
         let known = &mut self.known[slot.index()];
         match news {
-            BufferNews::Request if self.replaces => self.set(slot, self.request_grant),
-            BufferNews::Waited { waiting, .. } if self.replaces => self.set(slot, waiting),
             BufferNews::Waits(waiting) => self.set(slot, waiting),
             BufferNews::Request => {
-                let waiting = known.waiting.max(self.request_grant);
+                let waiting = self.belief.on_request(known, self.request_grant);
                 self.set(slot, waiting);
             }
-            // HARQ can deliver an older report after a newer one.
-            BufferNews::Waited { waiting, granted } if granted >= known.answered => {
-                known.answered = granted;
-                let since = Bytes(known.granted - granted);
-                self.set(slot, waiting.saturating_sub(since));
+            BufferNews::Waited { waiting, granted } => {
+                if let Some(waiting) = self.belief.on_report(known, waiting, granted) {
+                    self.set(slot, waiting);
+                }
             }
-            BufferNews::Waited { .. } => {}
             // Otherwise only retxBSR-Timer would resolve a mismatch between the backlogs known to the eNB and the UE.
             BufferNews::Full { granted } => {
                 if granted == known.granted && known.waiting == Bytes::ZERO {
@@ -183,10 +170,7 @@ impl Backlogs {
 
     /// A UE has a grant for new data, which carries this much.
     pub fn on_grant(&mut self, slot: UeSlot, carried: Bytes) {
-        let mut rest = self.rest(slot, carried);
-        if self.replaces && rest > Bytes::ZERO {
-            rest = rest.max(self.request_grant);
-        }
+        let rest = self.belief.after_grant(self.rest(slot, carried), self.request_grant);
         self.grant(slot, carried, rest);
     }
 
@@ -212,7 +196,9 @@ impl Backlogs {
 
 #[cfg(test)]
 mod tests {
+    use super::super::compat::belief;
     use super::*;
+    use crate::settings::BufferReports;
 
     #[test]
     fn reports_round_up_to_the_level() {
@@ -232,8 +218,8 @@ mod tests {
     }
 
     /// Backlogs of one UE, with a request grant of 150 B.
-    fn backlogs(replaces: bool, has_beside: bool) -> Backlogs {
-        let mut backlogs = Backlogs::new(Bytes(150), replaces, has_beside, 16, 4);
+    fn backlogs(reports: BufferReports, has_beside: bool) -> Backlogs {
+        let mut backlogs = Backlogs::new(Bytes(150), belief(reports), has_beside, 16, 4);
         backlogs.admit(UeSlot(0));
         backlogs
     }
@@ -247,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_request_adds_no_more_than_its_grant() {
-        let mut backlogs = backlogs(false, false);
+        let mut backlogs = backlogs(BufferReports::Requested, false);
         assert_eq!(after(&mut backlogs, &[BufferNews::Request]), 150);
         assert_eq!(after(&mut backlogs, &[BufferNews::Waits(Bytes(700)), BufferNews::Request]), 700);
     }
@@ -255,7 +241,7 @@ mod tests {
     /// 1000 B wait at a grant of 200 B: 300 B were granted since, and an older report changes nothing.
     #[test]
     fn grants_since_a_report_count() {
-        let mut backlogs = backlogs(false, false);
+        let mut backlogs = backlogs(BufferReports::Requested, false);
         backlogs.on_grant(UeSlot(0), Bytes(200));
         backlogs.on_grant(UeSlot(0), Bytes(300));
         let report = |waiting, granted| BufferNews::Waited { waiting: Bytes(waiting), granted };
@@ -267,7 +253,7 @@ mod tests {
 
     #[test]
     fn bytes_of_a_lost_grant_wait_again_unless_a_later_report_includes_them() {
-        let mut backlogs = backlogs(false, false);
+        let mut backlogs = backlogs(BufferReports::Requested, false);
         backlogs.on_grant(UeSlot(0), Bytes(200));
         let missed = BufferNews::Missed { granted: 200, carried: Bytes(200) };
         assert_eq!(after(&mut backlogs, &[missed]), 200);
@@ -277,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_full_block_without_a_report_is_taken_as_a_request() {
-        let mut backlogs = backlogs(false, false);
+        let mut backlogs = backlogs(BufferReports::Requested, false);
         backlogs.on_grant(UeSlot(0), Bytes(200));
         assert_eq!(
             after(&mut backlogs, &[BufferNews::Full { granted: 100 }]),
@@ -290,14 +276,14 @@ mod tests {
     #[test]
     fn a_request_beside_a_block_is_newer_than_its_report() {
         let news = [BufferNews::Request, BufferNews::Waited { waiting: Bytes(0), granted: 0 }];
-        assert_eq!(after(&mut backlogs(false, true), &news), 150);
-        assert_eq!(after(&mut backlogs(false, false), &news), 0);
+        assert_eq!(after(&mut backlogs(BufferReports::Requested, true), &news), 150);
+        assert_eq!(after(&mut backlogs(BufferReports::Requested, false), &news), 0);
     }
 
     /// In 5G-LENA a request replaces a larger backlog, and a rest is at least a request's grant.
     #[test]
     fn backlogs_of_5g_lena_follow_the_newest_report() {
-        let mut backlogs = backlogs(true, true);
+        let mut backlogs = backlogs(BufferReports::Lena, true);
         assert_eq!(after(&mut backlogs, &[BufferNews::Waited { waiting: Bytes(900), granted: 0 }]), 900);
         backlogs.on_grant(UeSlot(0), Bytes(850));
         assert_eq!(backlogs.waiting(UeSlot(0)), Bytes(150));

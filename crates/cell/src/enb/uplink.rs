@@ -7,6 +7,8 @@
 mod records;
 
 use super::backlog::{Backlogs, BufferNews, carried, quantised};
+use super::belief::Belief;
+use super::compat::belief;
 use super::confined::Confined;
 use super::pipeline::Pipeline;
 use super::uplink_channel::{Received, UplinkChannels};
@@ -19,7 +21,7 @@ use crate::mac::uplink_adaptation::Schemes;
 use crate::mac::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
 use crate::mac::{Block, Content, make_room};
 use crate::radio::{Air, UplinkSignal};
-use crate::settings::{BufferReports, RanSetup};
+use crate::settings::RanSetup;
 use crate::trace::BlockOutcome;
 use crate::ue::{self, Answer, GrantedBlock, MacSide};
 use airwnd_kernel::Direction;
@@ -37,8 +39,7 @@ pub(crate) struct Uplink {
     scheduler: Box<dyn UplinkScheduler>,
     prbs: Prbs,
     max_transmissions: u8,
-    /// Whether UEs request grants and report within blocks.
-    requested: bool,
+    belief: &'static dyn Belief,
     backlogs: Backlogs,
     channels: UplinkChannels,
     /// HARQ processes in use in an asynchronous uplink, by slot, one bit each.
@@ -112,8 +113,7 @@ pub(crate) struct Sending {
 impl Uplink {
     /// The uplink of a cell with space for this many UEs.
     pub fn new(setup: &RanSetup, cell: CellId, access: &Arc<Access>, schemes: Schemes, users: usize) -> Self {
-        let requested = setup.mac.quirks.buffer_reports != BufferReports::Ideal;
-        let replaces = setup.mac.quirks.buffer_reports == BufferReports::Lena;
+        let belief = belief(setup.mac.quirks.buffer_reports);
         let has_beside = access.timing.round_trip.is_none();
         let depth = access.timing.depth;
         // A UE may have several bearers, and a cell receives more UEs by handover.
@@ -125,8 +125,8 @@ impl Uplink {
             scheduler: setup.mac.uplink_scheduler.build(&setup.mac.scheduler),
             prbs: access.prbs,
             max_transmissions: setup.mac.harq_transmissions,
-            requested,
-            backlogs: Backlogs::new(setup.mac.request_grant, replaces, has_beside, depth, reported),
+            belief,
+            backlogs: Backlogs::new(setup.mac.request_grant, belief, has_beside, depth, reported),
             channels: UplinkChannels::new(setup, access, schemes),
             busy: Vec::new(),
             all_busy: ((1u32 << access.timing.processes) - 1) as u16,
@@ -408,11 +408,9 @@ impl Uplink {
             }
             if spent || !free.contains(first, prbs) {
                 self.vacate(sending.slot, sending.process);
-                // The eNB does not know whether the block had a report. Without a grant, the UE would wait for
-                // retxBSR-Timer, 320 ms or more.
-                if self.requested {
+                if let Some(news) = self.belief.of_given_up_block() {
                     // Its content is known as late as that of a decoded block.
-                    self.backlogs.push(tti + 1, sending.slot, BufferNews::Request);
+                    self.backlogs.push(tti + 1, sending.slot, news);
                 }
                 continue;
             }
@@ -507,7 +505,7 @@ impl Uplink {
                     if self.is_observed {
                         self.note_unsent(tti, grant, BlockOutcome::GrantLost, ues);
                     }
-                    if self.requested {
+                    if self.belief.notices_lost_grants() {
                         self.miss(tti, ues.number(slot), grant);
                     }
                     continue;
@@ -651,15 +649,8 @@ impl Uplink {
             self.figures.bytes += sending.block.size.0;
             let Sending { slot, signal, elements, context, process, .. } = *sending;
             self.vacate(slot, process);
-            if self.requested {
-                let granted = context.granted;
-                let news = match elements.buffer {
-                    Some(waiting) => {
-                        let waiting = quantised(waiting, self.access.buffer_levels);
-                        BufferNews::Waited { waiting, granted }
-                    }
-                    None => BufferNews::Full { granted },
-                };
+            let reported = elements.buffer.map(|waiting| quantised(waiting, self.access.buffer_levels));
+            if let Some(news) = self.belief.of_block(reported, context.granted) {
                 self.backlogs.push(tti + self.access.timing.block_to_decision, slot, news);
             }
             if let Some(headroom) = elements.headroom {

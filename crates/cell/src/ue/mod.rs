@@ -1,14 +1,15 @@
 //! UEs: their bearers, and their MAC.
 
 mod bearers;
+mod compat;
 mod connection;
 mod control_channels;
 mod events;
 mod harq;
-mod lena;
 mod mac;
 mod mac_side;
 mod multiplexing;
+mod report_rules;
 mod reports;
 mod rlc;
 mod table;

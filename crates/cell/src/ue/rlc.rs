@@ -171,7 +171,7 @@ impl UeTable {
     /// Handles the consequences of received PDUs or expired timers of a UE's bearers. Returns the report to the MAC of the
     /// eNB, if there is one.
     fn follow(&mut self, now: Time, number: UeId) -> Option<DownlinkReport> {
-        let UeTable { ues, timed, .. } = self;
+        let UeTable { ues, timed, rules, .. } = self;
         let ue = &mut ues[number];
         let Bearers { default, dedicated } = &mut ue.bearers;
         if dedicated.is_empty() && !default.downlink.rlc.is_acknowledged() {
@@ -179,7 +179,7 @@ impl UeTable {
             for direction in Direction::BOTH {
                 timed.watch(LegId { ue: number, bearer: 0, direction }, default.leg_mut(direction));
             }
-            ue.note_empty(now);
+            rules.on_discard(ue, now);
             return None;
         }
         let mut pending = [false; 2];
@@ -198,8 +198,9 @@ impl UeTable {
                 down = down.or(self.report(now, number, direction));
             }
         }
+        let rules = self.rules;
         let ue = self.get(number);
-        ue.note_empty(now);
+        rules.on_discard(ue, now);
         if ue.has_failed() && !self.failed.contains(&number) {
             self.failed.push(number);
         }

@@ -2,12 +2,14 @@
 
 use super::Ue;
 use super::bearers::{LegId, Timed};
+use super::compat::report_rules;
 use super::events::{Arrival, EventLog};
+use super::report_rules::ReportRules;
 use super::timers::Timers;
 use crate::identity::UeId;
 use crate::mac::drx::Drx;
 use crate::mac::scell;
-use crate::settings::{BufferReports, RanSetup};
+use crate::settings::RanSetup;
 use crate::trace::{RadioEvent, RadioRecord, Tracer};
 use airwnd_kernel::Direction;
 use airwnd_phy::access::Access;
@@ -50,8 +52,10 @@ pub(crate) struct UeTable {
     pub has_drx: bool,
     /// Activation of secondary carriers; `None`: they are always active.
     pub(super) activation: Option<scell::Timing>,
-    /// Period in TTIs of buffer reports within blocks (periodicBSR-Timer); `None`: reports are ideal.
-    pub(super) periodic_report: Option<u64>,
+    /// Rules of buffer reports.
+    pub(super) rules: &'static dyn ReportRules,
+    /// Period in TTIs of buffer reports within blocks (periodicBSR-Timer).
+    pub(super) periodic_report: u64,
     /// Period in TTIs of the opportunities for scheduling requests.
     pub(super) request_period: u64,
     /// TTIs after a scheduling request in which a UE does not repeat it.
@@ -97,8 +101,8 @@ impl UeTable {
             report_timers,
             has_drx: setup.mac.drx.is_some(),
             activation: setup.mac.scell.as_ref().map(|params| scell::Timing::new(params, clock)),
-            periodic_report: (setup.mac.quirks.buffer_reports != BufferReports::Ideal)
-                .then(|| clock.count(setup.mac.periodic_bsr_timer)),
+            rules: report_rules(setup.mac.quirks.buffer_reports),
+            periodic_report: clock.count(setup.mac.periodic_bsr_timer),
             request_period: setup.mac.request_period.ttis(clock),
             request_prohibit: setup.mac.sr_prohibit_timer.map_or(0, |timer| clock.count(timer)),
             fresh: Vec::with_capacity(ues),

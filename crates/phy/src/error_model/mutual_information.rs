@@ -84,12 +84,41 @@ pub struct Params {
 #[derive(Clone, Debug)]
 pub struct MutualInformation {
     params: Params,
+    combining: Combining,
+    /// Numbers and sizes of the code blocks of a transport block.
+    segment: fn(Bytes, Scheme) -> [(u32, u32); 2],
+}
+
+/// How the soft bits of transmissions are combined: as received, or as in another simulator. Chosen once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Combining {
+    /// The soft bits after a transmission of a block with this scheme and mean information of a coded bit.
+    pub receive: fn(SoftBits, Scheme, Bytes, f64) -> SoftBits,
+    /// Coded bits per bit of the block, and the mean information of a coded bit.
+    pub combined: fn(Bytes, SoftBits) -> (f64, f64),
+}
+
+impl Combining {
+    /// Incremental redundancy: coded bits and information accumulate.
+    const STANDARD: Combining = Combining {
+        receive: |before, scheme, block, mean| {
+            let coded = f64::from(with_crc(block)) / scheme.rate;
+            let (coded, information) = (before.coded + coded, before.information + coded * mean);
+            SoftBits { coded, information, scheme, uncounted: None }
+        },
+        combined: |block, soft| (soft.coded / f64::from(with_crc(block)), soft.information / soft.coded),
+    };
 }
 
 impl MutualInformation {
     /// A model with these losses.
     pub fn new(params: Params) -> MutualInformation {
-        MutualInformation { params }
+        let combining = if params.quirks.sixteen_bits { as_in_ns3::COMBINING } else { Combining::STANDARD };
+        let segment = match params.quirks.code_blocks {
+            CodeBlocks::Own => |block, _| segment(block),
+            CodeBlocks::Ns3 => as_in_ns3::segment,
+        };
+        MutualInformation { params, combining, segment }
     }
 
     /// SINR loss of the receiver for this modulation and code rate.
@@ -118,38 +147,22 @@ impl MutualInformation {
 impl ErrorModel for MutualInformation {
     fn receive(&self, before: SoftBits, transmission: &Transmission) -> SoftBits {
         let Transmission { scheme, block, sinr } = *transmission;
-        let coded = f64::from(with_crc(block)) / scheme.rate;
         let loss = self.receiver_loss(scheme);
-        let information = sinr.mean(|sinr| information(scheme.modulation, sinr - loss));
-        if self.params.quirks.sixteen_bits {
-            return as_in_ns3::receive(before, scheme, block, information);
-        }
-        SoftBits {
-            coded: before.coded + coded,
-            information: before.information + coded * information,
-            scheme,
-            uncounted: None,
-        }
+        let mean = sinr.mean(|sinr| information(scheme.modulation, sinr - loss));
+        (self.combining.receive)(before, scheme, block, mean)
     }
 
     fn block_error(&self, block: Bytes, soft: SoftBits) -> f64 {
         if soft.information <= 0.0 {
             return 1.0;
         }
-        let (per_bit, mean) = if self.params.quirks.sixteen_bits {
-            as_in_ns3::combined(block, soft)
-        } else {
-            (soft.coded / f64::from(with_crc(block)), soft.information / soft.coded)
-        };
+        let (per_bit, mean) = (self.combining.combined)(block, soft);
         if mean >= 1.0 {
             return 0.0;
         }
         let error = |size: u32| self.code_block_error(size, per_bit * f64::from(size), mean);
         //= exception own-error-model: sizes at which code blocks are judged
-        1.0 - match self.params.quirks.code_blocks {
-            CodeBlocks::Own => decodes_all(segment(block), error),
-            CodeBlocks::Ns3 => decodes_all(as_in_ns3::segment(block, soft.scheme), error),
-        }
+        1.0 - decodes_all((self.segment)(block, soft.scheme), error)
     }
 }
 
