@@ -1,6 +1,6 @@
 //! Uplink backlogs of a cell's UEs, as far as the cell knows them.
 
-use super::belief::{Belief, Known};
+use super::belief::{Belief, BufferNews, Known};
 use super::pipeline::Pipeline;
 use crate::identity::UeSlot;
 use crate::mac::sched::settle;
@@ -19,21 +19,6 @@ pub(super) fn quantised(buffer: Bytes, ends: &[u64]) -> Bytes {
 /// Data in a block of this size: RLC's header takes two bytes.
 pub(super) fn carried(size: Bytes) -> Bytes {
     size.saturating_sub(Bytes(2))
-}
-
-/// Buffer information that the eNB receives from a UE.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum BufferNews {
-    /// Current backlog.
-    Waits(Bytes),
-    /// A scheduling request: the backlog is not zero.
-    Request,
-    /// Backlog when the UE built the block for a grant; `granted`: bytes granted up to that grant.
-    Waited { waiting: Bytes, granted: u64 },
-    /// The block for this grant was full, with neither padding nor a report. The backlog may not be zero.
-    Full { granted: u64 },
-    /// Nothing was received on this grant for new data, because the UE lost it: its bytes still wait.
-    Missed { granted: u64, carried: Bytes },
 }
 
 #[derive(Clone, Copy, Debug)]

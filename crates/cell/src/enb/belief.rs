@@ -1,7 +1,21 @@
 //! What a cell believes of a UE's uplink backlog.
 
-use super::backlog::BufferNews;
 use airwnd_units::Bytes;
+
+/// Buffer information that the eNB receives from a UE.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum BufferNews {
+    /// Current backlog.
+    Waits(Bytes),
+    /// A scheduling request: the backlog is not zero.
+    Request,
+    /// Backlog when the UE built the block for a grant; `granted`: bytes granted up to that grant.
+    Waited { waiting: Bytes, granted: u64 },
+    /// The block for this grant was full, with neither padding nor a report. The backlog may not be zero.
+    Full { granted: u64 },
+    /// Nothing was received on this grant for new data, because the UE lost it: its bytes still wait.
+    Missed { granted: u64, carried: Bytes },
+}
 
 /// Uplink backlog of a UE, as far as its cell knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

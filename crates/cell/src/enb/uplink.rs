@@ -6,8 +6,8 @@
 
 mod records;
 
-use super::backlog::{Backlogs, BufferNews, carried, quantised};
-use super::belief::Belief;
+use super::backlog::{Backlogs, carried, quantised};
+use super::belief::{Belief, BufferNews};
 use super::compat::belief;
 use super::confined::Confined;
 use super::pipeline::Pipeline;

@@ -1,7 +1,7 @@
 //! Behaviour of ns-3's error model that is due to integer overflow or missing curves, for comparisons with ns-3.
 
 use super::SoftBits;
-use super::mutual_information::Combining;
+use super::combining::Combining;
 use super::segment::segment_bits;
 use crate::tables::{Modulation, mcs_efficiency};
 use crate::{Mcs, Scheme};

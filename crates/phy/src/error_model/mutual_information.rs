@@ -1,6 +1,7 @@
 //! Block errors from mutual information and finite-blocklength theory.
 
-use super::segment::{decodes_all, segment, with_crc};
+use super::combining::Combining;
+use super::segment::{decodes_all, segment};
 use super::{ErrorModel, SoftBits, Transmission, as_in_ns3, upper_tail};
 use crate::Scheme;
 use crate::bit_channel::{binary_dispersion, information, sinr};
@@ -87,27 +88,6 @@ pub struct MutualInformation {
     combining: Combining,
     /// Numbers and sizes of the code blocks of a transport block.
     segment: fn(Bytes, Scheme) -> [(u32, u32); 2],
-}
-
-/// How the soft bits of transmissions are combined: as received, or as in another simulator. Chosen once.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Combining {
-    /// The soft bits after a transmission of a block with this scheme and mean information of a coded bit.
-    pub receive: fn(SoftBits, Scheme, Bytes, f64) -> SoftBits,
-    /// Coded bits per bit of the block, and the mean information of a coded bit.
-    pub combined: fn(Bytes, SoftBits) -> (f64, f64),
-}
-
-impl Combining {
-    /// Incremental redundancy: coded bits and information accumulate.
-    const STANDARD: Combining = Combining {
-        receive: |before, scheme, block, mean| {
-            let coded = f64::from(with_crc(block)) / scheme.rate;
-            let (coded, information) = (before.coded + coded, before.information + coded * mean);
-            SoftBits { coded, information, scheme, uncounted: None }
-        },
-        combined: |block, soft| (soft.coded / f64::from(with_crc(block)), soft.information / soft.coded),
-    };
 }
 
 impl MutualInformation {

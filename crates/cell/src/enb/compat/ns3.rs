@@ -1,7 +1,6 @@
 //! Belief of a cell in ns-3 LENA.
 
-use super::super::backlog::BufferNews;
-use super::super::belief::Belief;
+use super::super::belief::{Belief, BufferNews};
 use airwnd_units::Bytes;
 
 /// Ideal reports are all that a cell has; blocks say nothing, and lost grants are not noticed.
