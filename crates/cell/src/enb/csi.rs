@@ -5,7 +5,6 @@
 //! |---|---|---|
 //! | [`Versions`] | phase within the reporting period | looking for a newer report of each UE in each TTI |
 //! | `states` | slot, and the version of its report | copying a report that is known |
-//! | `newest` | phase, within a decision | looking for the same transmissions for each UE of a phase |
 //! | [`Views`] | list of candidates | copying the views of UEs that have not changed |
 //!
 //! The reports themselves are those of [`Receivers`](crate::radio::Receivers), which measures what is not known.
@@ -39,10 +38,6 @@ pub(crate) struct Csi {
     moves: u64,
     /// UEs whose reports are known; `None`: all are.
     known: Option<KnownChannels>,
-    /// Newest measurement of each phase.
-    newest: Vec<Newest>,
-    /// Number of decisions.
-    decisions: u64,
     views: Views,
 }
 
@@ -53,16 +48,6 @@ struct State {
     view: UeView,
     /// Version of that report.
     version: Option<u64>,
-}
-
-/// The newest measurement of a phase.
-#[derive(Clone, Copy)]
-struct Newest {
-    /// Number of the decision in which it was looked up.
-    decision: u64,
-    /// The cell's transmissions that were measured.
-    pattern: usize,
-    measured: Tti,
 }
 
 impl State {
@@ -93,8 +78,6 @@ impl Csi {
             stale: Slots::default(),
             moves: 0,
             known: KnownChannels::new(access, Direction::Down),
-            newest: vec![Newest { decision: 0, pattern: 0, measured: Tti(0) }; timing.period as usize],
-            decisions: 0,
             views: Views::default(),
         }
     }
@@ -161,8 +144,7 @@ impl Csi {
             measuring.for_each(|slot| receivers.prefetch(radio, ues.number(slot)));
         }
         let measurements = self.timing.measurements(tti);
-        self.decisions += 1;
-        let Csi { cell, access, timing, versions, states, stale, newest, decisions, views, .. } = self;
+        let Csi { cell, access, timing, versions, states, stale, views, .. } = self;
         stale.take_common(slots, |slot| {
             let (phase, ue) = (timing.phase(slot), ues.number(slot));
             // Both parts grow, so that equal sums are equal numbers.
@@ -170,13 +152,8 @@ impl Csi {
             let state = &mut states[slot.index()];
             if state.version != version {
                 state.version = version;
-                let newest = &mut newest[usize::from(phase)];
-                if newest.decision != *decisions {
-                    let measured = access.timing.measurable(measurements.newest(phase));
-                    let pattern = receivers.pattern(radio, *cell, measured);
-                    *newest = Newest { decision: *decisions, pattern, measured };
-                }
-                let Newest { pattern, measured, .. } = *newest;
+                let measured = access.timing.measurable(measurements.newest(phase));
+                let pattern = receivers.pattern(radio, *cell, measured);
                 let measurement = Measurement { cell: *cell, slot, ue, pattern, measured };
                 let report = receivers.newest_report(radio, measurement);
                 set_report(&mut state.view, report);
