@@ -34,6 +34,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -66,7 +67,7 @@ SKIPPED_S, SPARE_S = 3.0, 120.0
 SHARE, MIN, BASE, MAX = 0.95, 0.25, 0.5, 2.0
 _REPLY = re.compile(r"^\[([0-9.]+)\] .* time=([0-9.]+) ms", re.MULTILINE)
 _SERVER = "sh -c 'iperf3 -s -p 5999 & exec iperf3 -s'"
-_ROUTER = r"""
+ROUTER = r"""
 set -u
 unshare --net sleep 3600 & client=$!
 while [ "$(readlink /proc/$client/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.02; done
@@ -162,7 +163,7 @@ def session(
         folder = Path(name)
         script = folder / "session.sh"
         lines = [
-            _ROUTER,
+            ROUTER,
             *control_lines(options, control, mean_kbps, folder),
             *workload_lines(options, workload, mean_kbps, folder),
         ]
@@ -181,13 +182,7 @@ def session(
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit_s)  # noqa: S603
         if done.returncode:
             fail(f"{link}, {control}, {workload}: {done.stderr.strip()[-500:]}")
-        pings = [
-            (float(at), float(rtt))
-            for at, rtt in _REPLY.findall((folder / "ping").read_text(encoding="utf-8"))
-        ]
-        begin, end = (float((folder / word).read_text(encoding="utf-8")) for word in ("begin", "end"))
-        before = [rtt for at, rtt in pings if at < begin]
-        during = [rtt for at, rtt in pings if begin + SKIPPED_S <= at - rtt / 1e3 < end]
+        before, during = pings(folder)
         late = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["link"]["lateness_us"]["p99"]
         return {
             "link": link,
@@ -250,6 +245,23 @@ def workload_lines(
     yield f"wait {' '.join(waited)}"
     yield f"date +%s.%N > {folder}/end"
     yield "kill -INT $ping; wait $ping; exit 0"
+
+
+class Pings(NamedTuple):
+    """RTTs in ms."""
+
+    before: list[float]
+    during: list[float]
+
+
+def pings(folder: Path) -> Pings:
+    """Return what `ping` found before the transfers and from their fourth second on."""
+    replies = _REPLY.findall((folder / "ping").read_text(encoding="utf-8"))
+    found = [(float(at), float(rtt)) for at, rtt in replies]
+    begin, end = (float((folder / word).read_text(encoding="utf-8")) for word in ("begin", "end"))
+    before = [rtt for at, rtt in found if at < begin]
+    during = [rtt for at, rtt in found if begin + SKIPPED_S <= at - rtt / 1e3 < end]
+    return Pings(before, during)
 
 
 def received(path: Path) -> float | None:

@@ -10,6 +10,7 @@
 //! reason, they give each connection its own window back with its next ACK.
 #![cfg(target_os = "linux")]
 
+mod arrivals;
 mod carried;
 mod cgroup;
 mod check;

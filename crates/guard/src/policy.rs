@@ -1,5 +1,6 @@
 //! Turns observations of flows into windows.
 
+use crate::arrivals::Arrivals;
 use crate::carried::{Carried, Interfaces};
 use crate::observation::{Event, Observation, TimestampUnit};
 use crate::paths::{FLOWS_MAX, PathKey, Paths};
@@ -185,7 +186,7 @@ impl Policy {
             seen
         };
         let has_timestamps = flow.note_timestamps(seen);
-        let before = flow.observer.arrived();
+        let before = flow.arrivals.total();
         let interface = self.interfaces.of_flow(seen.interface);
         let device = Device {
             received: self.received,
@@ -197,7 +198,7 @@ impl Policy {
         let target =
             flow.on_observation(seen, self.rules.choose(seen, has_timestamps), &mut self.paths, device);
         let is_of_device = flow.is_of_device();
-        let new = Bytes(if is_of_device { flow.observer.arrived() - before } else { 0 });
+        let new = Bytes(if is_of_device { flow.arrivals.total() - before } else { 0 });
         self.received += new;
         interface.receive(new);
         let queueing_delay = flow.controller.as_ref().and_then(|controller| controller.queueing_delay());
@@ -294,6 +295,7 @@ struct Flow {
     cgroup: u64,
     mss: Bytes,
     observer: Observer,
+    arrivals: Arrivals,
     /// `None`: no timestamps so far.
     peer_clock: Option<PeerClock>,
     /// `None`: the flow is not controlled since its last round trips.
@@ -329,6 +331,7 @@ impl Flow {
             cgroup: seen.cgroup,
             mss,
             observer,
+            arrivals: Arrivals::new(mss.0),
             peer_clock: None,
             controller: None,
             round: Round::new(seen.time),
@@ -423,7 +426,12 @@ impl Flow {
         // Data may have used a window that was offered since the last observation.
         let before = Outgoing { ack: self.observer.nxt(), edge: seen.edge, ts_val: None };
         self.observer.on_sent(seen.time, &before);
-        for segment in incoming(&self.observer, seen, self.segments) {
+        let segments = seen.segments.wrapping_sub(self.segments);
+        // Reports of several processors may be out of order.
+        let segments = if segments < FARTHEST { segments } else { 0 };
+        self.segments = self.segments.wrapping_add(segments);
+        let arrived = self.observer.arrived();
+        for segment in incoming(&self.observer, seen, segments) {
             let segment = Incoming { one_way_delay: delay.map(|delay| delay.span), ..segment };
             let mut observed = self.observer.on_segment(seen.time, &segment);
             observed.arrival.rtt = observed.arrival.rtt.map(|rtt| rtt + self.lan_rtt);
@@ -435,7 +443,7 @@ impl Flow {
             }
             self.round.add(&observed.arrival);
         }
-        self.segments = seen.segments;
+        self.arrivals.add(self.observer.arrived() - arrived, segments, self.observer.has_gap());
         if seen.event == Event::Ack {
             let sent = Outgoing { ack: seen.ack, edge: seen.edge, ts_val: seen.ack_ts_val };
             self.observer.on_sent(seen.time, &sent);
@@ -558,8 +566,8 @@ fn mean(rtt: Span, sample: Span) -> Span {
     if rtt == Span::ZERO { sample } else { (rtt * (LAN_GAIN - 1) + sample) / LAN_GAIN }
 }
 
-/// Returns the data that has arrived since the last observation, as at most two runs of consecutive bytes: those that
-/// came in order, and those beyond a gap.
+/// Returns the data that has arrived in this number of segments since the last observation, as at most two runs of
+/// consecutive bytes: those that came in order, and those beyond a gap.
 fn incoming(
     observer: &Observer,
     seen: &Observation,
@@ -578,7 +586,7 @@ fn incoming(
         }
         beyond.start = known.end;
     }
-    let mut left = seen.segments.wrapping_sub(segments).max(1);
+    let mut left = segments.max(1);
     let timestamps = seen.timestamps;
     [in_order, beyond].into_iter().filter(|range| range.start.is_before(range.end)).map(move |range| {
         Incoming {
@@ -706,6 +714,8 @@ pub(crate) mod tests {
         /// A connection with an RTT of 20 ms that has received data for longer than the free round trips.
         fn controlled(policy: &mut Policy) -> Connection {
             let mut connection = Connection::open(1, START, Span::from_millis(20));
+            connection.offered = 10 * MSS;
+            connection.seen.edge = connection.seen.ack + connection.offered;
             policy.on_observation(&connection.seen);
             for _ in 0..8 {
                 connection.receive(policy, 10);
@@ -717,7 +727,11 @@ pub(crate) mod tests {
         fn advance(&mut self, segments: u32) {
             self.seen.time += self.rtt;
             self.seen.ack += segments * MSS;
-            self.seen.edge = self.seen.ack + self.offered;
+            let edge = self.seen.ack + self.offered;
+            // What has been offered is not taken back.
+            if self.seen.edge.is_before(edge) {
+                self.seen.edge = edge;
+            }
             self.seen.segments += segments;
             self.seen.timestamps = echo(self.seen.time, self.rtt);
         }
@@ -809,13 +823,12 @@ pub(crate) mod tests {
         let mut connection = Connection::controlled(&mut policy);
         // A queue of 80 ms that stays whatever arrives, as much as the last window allowed.
         connection.rtt = Span::from_millis(100);
-        let mut segments = 10;
         let mut arrive = |connection: &mut Connection, rounds: u32| {
             let mut released = 0;
             for _ in 0..rounds {
-                let window = connection.receive(&mut policy, segments);
-                connection.offered = window.map_or(1 << 20, |window| window.0 as u32);
-                segments = window.map_or(10, |window| (window.0 as u32 / MSS).clamp(4, 10));
+                let offered = connection.seen.edge - connection.seen.ack;
+                let window = connection.receive(&mut policy, (offered / MSS).min(10));
+                connection.offered = window.map_or(10 * MSS, |window| window.0 as u32);
                 released += u32::from(window.is_none());
             }
             (released, connection.treatment(&policy))
@@ -844,7 +857,7 @@ pub(crate) mod tests {
                     policy.note_carried(connection.seen.interface, carried);
                 }
                 let window = connection.receive(&mut policy, 10);
-                connection.offered = window.map_or(1 << 20, |window| window.0 as u32);
+                connection.offered = window.map_or(10 * MSS, |window| window.0 as u32);
                 if connection.treatment(&policy) == Treatment::Untouched(Reason::Competitor) {
                     return Some(round - 10);
                 }

@@ -40,7 +40,8 @@ const WAY_BACK: f64 = 2.0;
 /// delay of (lambda - 1) RTTmin + U in the downlink. With U alone, a rate that the growth of U has lowered would not grow
 /// again where U is much longer than RTTmin; and two-way traffic fills the two queues in turn, so that the window must hold
 /// both. As long as there is a queue in the downlink the rate is that of the link, whatever the window is, so that neither
-/// RTT nor U feed back on it.
+/// RTT nor U feed back on it. A connection that begins while there is a queue has that queue in its minimum one-way delay, and
+/// so in each U; it does not count, up to (lambda - 1) RTTmin.
 ///
 /// With `competes` the window is released where the queue is that of others, or of an upload, by the rule of `standing`.
 ///
@@ -109,15 +110,25 @@ impl Drwa {
         Drwa { params, rounds, downlink: Downlink::new(TICK), competition, estimate: None, window: None }
     }
 
+    /// Queueing delay aimed at without an uplink queue.
+    fn aim(&self, min_rtt: Span) -> Span {
+        Span::from_secs_f64((self.params.lambda - 1.0).max(0.0) * min_rtt.as_secs())
+    }
+
+    /// Delay that an uplink queue adds.
+    fn way_back(&self, min_rtt: Span) -> Span {
+        let back = self.downlink.way_back();
+        back - self.downlink.late(self.aim(min_rtt)).min(back)
+    }
+
     /// Looks whether the queue is that of others. `queue`: that of the downlink, if known.
     fn compete(&mut self, arrival: &Arrival, queue: Option<Span>, view: &RecvView) {
-        let (Some(competition), Some(min_rtt)) = (&mut self.competition, self.rounds.min_rtt()) else {
-            return;
-        };
-        let back = self.downlink.way_back();
+        let Some(min_rtt) = self.rounds.min_rtt() else { return };
+        let (aim, back) = (self.aim(min_rtt), self.way_back(min_rtt));
+        let queue = queue.map(|queue| queue + self.downlink.late(aim));
+        let Some(competition) = &mut self.competition else { return };
         let of_both = view.rtt.map_or(Span::ZERO, |rtt| rtt - min_rtt.min(rtt));
-        let aim_s =
-            (self.params.lambda - 1.0).max(0.0) * min_rtt.as_secs() + (WAY_BACK - 1.0) * back.as_secs();
+        let aim_s = aim.as_secs() + (WAY_BACK - 1.0) * back.as_secs();
         competition.on_segment(&Segment {
             now: arrival.now,
             new: arrival.new,
@@ -138,7 +149,11 @@ impl Drwa {
 impl RwndController for Drwa {
     fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {
         let min_rtt = self.rounds.min_rtt();
-        let delay = arrival.one_way_delay.filter(|_| self.params.queue == Some(Queue::Downlink));
+        let is_of_downlink = self.params.queue == Some(Queue::Downlink);
+        if let Some(rtt) = view.device.min_rtt.filter(|_| is_of_downlink) {
+            self.rounds.add_path_rtt(arrival.now, rtt);
+        }
+        let delay = arrival.one_way_delay.filter(|_| is_of_downlink);
         let queue = delay.map(|delay| self.downlink.add(arrival.now, delay, arrival.rtt, min_rtt));
         self.compete(arrival, queue, view);
     }
@@ -158,7 +173,7 @@ impl RwndController for Drwa {
         self.estimate = Some(estimate);
         let lambda = self.params.lambda;
         let factor = if is_of_downlink {
-            lambda * round.min_rtt.as_secs() + WAY_BACK * self.downlink.way_back().as_secs()
+            lambda * round.min_rtt.as_secs() + WAY_BACK * self.way_back(round.min_rtt).as_secs()
         } else {
             lambda * (round.min_rtt.0 as f64 / round.rtt.0 as f64)
         };
@@ -171,7 +186,7 @@ impl RwndController for Drwa {
 
     fn capabilities(&self) -> Capabilities {
         let uses_one_way_delay = self.params.queue == Some(Queue::Downlink);
-        let needs = DeviceNeeds { connections: self.competition.is_some(), link: false };
+        let needs = DeviceNeeds { connections: uses_one_way_delay || self.competition.is_some(), link: false };
         Capabilities { uses_one_way_delay, max_window_scale: MAX_SHIFT, needs, ..Capabilities::default() }
     }
 

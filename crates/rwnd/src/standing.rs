@@ -46,14 +46,14 @@ const HEADROOM: f64 = 2.0;
 /// connections of the device. The queueing delay of segment i is that of the downlink:
 ///
 /// ```math
-/// q_i = \mathit{OWD}_i - \mathit{OWD}_{\min} - \frac{\mathrm{tick}}{2} + \mathit{RTT}_{\min} - \min_n \mathit{RTT}_{\min}
+/// q_i = \mathit{OWD}_i - \mathit{OWD}_{\min} - \frac{\mathrm{tick}}{2} + Q
 /// ```
 ///
 /// The one-way delay (OWD) contains neither the wait of a delayed ACK nor that for an uplink grant. Half a tick is the
-/// mean error of timestamps. The last two terms are the queue that was there when this connection started, if another of
-/// the device's n connections has seen the path without it; they are not used after a longer route. They count up to the
-/// queue that the control itself keeps: which direction had more is unknown, and an uplink's queue must not shrink the
-/// window. The capacity is the quotient of two sums over intervals, in which the weight of an interval decreases with its
+/// mean error of timestamps. Q is the queue in which this connection began, which its minimum one-way delay contains, if
+/// another connection of the device has seen the path without it: the lesser of the excess of its minimum RTT, and of the
+/// minimum of U (below). It counts up to the queue that the control itself keeps: which direction had more is unknown, and
+/// an uplink's queue must not shrink the window. The capacity is the quotient of two sums over intervals, in which the weight of an interval decreases with its
 /// age by `memory`:
 ///
 /// ```math
@@ -96,8 +96,9 @@ const HEADROOM: f64 = 2.0;
 /// throughout each of 16 consecutive round trips, or of at least four in which the rate has fallen to half and by more than
 /// the RTT. A queue of up to three RTTs may be that of other controls, each of which keeps the data of an RTT in flight; a
 /// dip to four segments must then leave at least half an RTT of it. If a fifth of what arrives at the device has no such
-/// control, eight round trips suffice, or two if that traffic has grown by a quarter. Released, the receiver offers twice
-/// the data of a round trip. It tries the control again after 64 round trips, or 16 if the queue has shrunk to 0.7 times or
+/// control, eight round trips suffice, or two if that traffic has grown by a quarter, or, in the first five, if it has
+/// tripled or the queue was there before. Round trips in which more than twice the window is still offered count only
+/// then. Released, the receiver offers twice the data of a round trip, or what that was before the window shrank. It tries the control again after 64 round trips, or 16 if the queue has shrunk to 0.7 times or
 /// the rate grown to 1.3 times its mean; if the queue is not short then, it is released for twice as long, up to 1024 round
 /// trips. A probe lasts about four round trips, 6 % of the first wait and 3 % of the next. The window is also released
 /// while the device uploads and U exceeds the minimum RTT: the ACKs between the upload's segments arrive in groups, and so
@@ -364,16 +365,12 @@ impl Standing {
         exact + Span(sent.rem_euclid(i128::from(self.params.tick.0)) as u64)
     }
 
-    /// Returns the minimum RTT, and the part of the minimum one-way delay that is a queue of the downlink, in seconds.
-    fn base_s(&self, view: &RecvView) -> (f64, f64) {
-        let own = self.base_rtt;
+    /// Returns the minimum RTT.
+    fn path_rtt(&self, view: &RecvView) -> Option<Span> {
         // Minima of other connections may be those of a former route.
         let is_same = self.dip_interval.is_none();
         let others = [view.device.min_rtt, self.path_rtt].into_iter().flatten().filter(|_| is_same);
-        let path = others.chain(own).min().unwrap_or(Span::ZERO);
-        // Which direction was longer at the start is unknown. More than this control's own queue is that of others.
-        let late_s = own.map_or(0.0, |own| (own - path).as_secs()).min(self.target_s(view));
-        (path.as_secs(), late_s)
+        self.base_rtt.map(|own| others.chain([own]).min().unwrap_or(own))
     }
 
     /// Target of the queueing delay in seconds.
@@ -383,7 +380,9 @@ impl Standing {
 
     /// Records since when the queueing delay of every segment has exceeded the target by more than the usual excess.
     fn note_excess(&mut self, now: Time, queue_s: f64) {
-        if queue_s > self.params.target.as_secs() + USUAL_EXCESS_S {
+        // A probe for competitors changes the rate by itself.
+        let is_probing = self.competition.as_ref().is_some_and(Competition::is_probing);
+        if queue_s > self.params.target.as_secs() + USUAL_EXCESS_S && !is_probing {
             self.excess_since.get_or_insert(now);
         } else {
             (self.excess_since, self.excess_before_probe) = (None, EXCESS_BEFORE_PROBE);
@@ -587,9 +586,10 @@ impl RwndController for Standing {
             self.since = Some(now);
             self.round = Round::new(now);
         }
-        let (base_s, late_s) = self.base_s(view);
-        let base = self.base_rtt.map(|_| Span::from_secs_f64(base_s));
+        let base = self.path_rtt(view);
+        let base_s = base.unwrap_or_default().as_secs();
         let queue = self.downlink.add(now, delay, arrival.rtt, base);
+        let late_s = self.downlink.late(Span::from_secs_f64(self.target_s(view))).as_secs();
         let queue_s = queue.as_secs() - self.params.tick.as_secs() / 2.0 + late_s;
         self.note_excess(now, queue_s);
         let queued = self.measure(now, Span::from_secs_f64(queue_s.max(0.0)), Bytes(received), view);
@@ -750,22 +750,16 @@ mod tests {
     }
 
     #[test]
-    fn a_late_connection_knows_the_queue_that_it_finds() {
+    fn the_minimum_rtt_is_that_of_the_device_unless_the_route_has_become_longer() {
         let mut late = Standing::new(Params::default(), &ctx());
         let queue = Span::from_millis(30);
-        late.base_rtt = Some(BASE + queue);
         let mut view = view(None);
-        assert_eq!(late.base_s(&view), (0.070, 0.0));
         view.device.min_rtt = Some(BASE);
-        // The target; with the extra segments it is longer as long as the capacity is unknown.
-        late.capacity = 1e12;
-        let (base_s, late_s) = late.base_s(&view);
-        assert_eq!((base_s, (late_s * 1e6).round()), (0.040, 2000.0));
-        view.device.min_rtt = Some(BASE + queue - Span::from_millis(1));
-        assert!((late.base_s(&view).1 - 0.001).abs() < 1e-9);
-        // The minimum of other connections may be older than a longer route.
+        assert_eq!(late.path_rtt(&view), None);
+        late.base_rtt = Some(BASE + queue);
+        assert_eq!(late.path_rtt(&view), Some(BASE));
         late.dip_interval = Some(Span::from_secs(10));
-        assert_eq!(late.base_s(&view), (0.070, 0.0));
+        assert_eq!(late.path_rtt(&view), Some(BASE + queue));
     }
 
     #[test]

@@ -131,6 +131,25 @@ fn alone_the_control_stays_in_force() {
     }
 }
 
+/// Connections of a device that begin one after the other in its queue keep no longer one than the first alone, and take
+/// none for a competitor's: the queue in which they begin is in their minimum one-way delays.
+#[test]
+fn downloads_of_a_device_keep_one_queue() {
+    for (rwnd, max) in [(STANDING, 20.0), (DRWA, 55.0)] {
+        for spacing in [0, 7, 90, 700] {
+            let flows: String = (0..4)
+                .map(|at| {
+                    let id = download(rwnd).replacen("\"own\"", &format!("\"{at}\""), 1);
+                    format!("{id}start = \"{}ms\"\n", at * spacing)
+                })
+                .collect();
+            let outcome = outcome(16, &wire(10, 10, 1000), &format!("{flows}{}", ping("ping", 8, 16)));
+            let p95 = outcome.flows()[4].delay_ms.p95.unwrap();
+            assert!(p95 <= max, "{rwnd}, {spacing} ms: {p95} ms");
+        }
+    }
+}
+
 /// Two devices that do not know of each other share the rate, with a queue far below that of full buffers (57 ms).
 #[test]
 fn two_controlled_devices_share() {

@@ -12,6 +12,9 @@ const GROWN: f64 = 1.25;
 /// packets.
 const GAIN: f64 = 0.25;
 const SETTLED: u32 = 5;
+/// Until then other traffic has grown if its rate is this multiple of that in the first round trip: slow start that began
+/// at the same time. The start of the connection lowers a constant rate to half at most.
+const BEGUN: f64 = 3.0;
 /// Bytes sent for each byte that has arrived with which the device uploads: ACKs are at most half as many.
 const UPLOADS: f64 = 0.1;
 
@@ -20,9 +23,13 @@ const UPLOADS: f64 = 0.1;
 pub(crate) struct Traffic {
     /// All arrivals as a multiple of those of controlled connections.
     pub multiple: f64,
+    /// Rate of all controlled connections in bytes per second; `None`: unknown.
+    pub controlled: Option<f64>,
     /// Whether there is enough traffic without a control to keep a queue, and whether its rate has grown.
     pub is_shared: bool,
     pub has_grown: bool,
+    /// Whether this is one of the connection's first round trips.
+    pub is_first: bool,
     /// Whether the device sends more than ACKs.
     pub uploads: bool,
 }
@@ -35,8 +42,10 @@ pub(crate) struct Beside {
     others: Bytes,
     sent: Bytes,
     rounds: u32,
-    /// Mean rate of other traffic in bytes per second, and its minimum; `None`: no round trip yet.
+    /// Mean rate of other traffic in bytes per second, that of the first round trip, and the minimum; `None`: no round
+    /// trip yet.
     rate: Option<f64>,
+    first_rate: f64,
     min_rate: f64,
 }
 
@@ -44,7 +53,8 @@ impl Beside {
     /// Creates the state before the first round trip.
     pub fn new() -> Beside {
         let none = Bytes::ZERO;
-        Beside { controlled: none, others: none, sent: none, rate: None, min_rate: f64::INFINITY, rounds: 0 }
+        let (rate, first_rate, min_rate) = (None, 0.0, f64::INFINITY);
+        Beside { controlled: none, others: none, sent: none, rounds: 0, rate, first_rate, min_rate }
     }
 
     /// Returns the traffic of a round trip of this duration, at whose end the device is in this state.
@@ -59,15 +69,21 @@ impl Beside {
         }
         let arrived = (controlled + others).0 as f64;
         let now = others.0 as f64 / duration.as_secs();
+        if self.rate.is_none() {
+            self.first_rate = now;
+        }
         let rate = self.rate.map_or(now, |mean| mean + GAIN * (now - mean));
         self.rate = Some(rate);
-        if self.rounds > SETTLED {
+        let is_first = self.rounds <= SETTLED;
+        if !is_first {
             self.min_rate = self.min_rate.min(rate);
         }
         Traffic {
             multiple: if controlled > Bytes::ZERO { arrived / controlled.0 as f64 } else { 1.0 },
+            controlled: (device.received > Bytes::ZERO).then(|| controlled.0 as f64 / duration.as_secs()),
             is_shared: others.0 as f64 > SHARE * arrived,
-            has_grown: rate > GROWN * self.min_rate,
+            has_grown: if is_first { now > BEGUN * self.first_rate } else { rate > GROWN * self.min_rate },
+            is_first,
             uploads: sent.0 as f64 > UPLOADS * arrived,
         }
     }
@@ -106,6 +122,13 @@ mod tests {
     }
 
     #[test]
+    fn slow_start_at_the_same_time_and_a_constant_rate() {
+        assert!(last((0..5).map(|at| (4 << at, 4 << at, 0))).has_grown);
+        // What the start of the connection delays arrives later.
+        assert!(!last([(8, 8, 0), (8, 8, 0), (16, 5, 0), (19, 6, 0), (13, 12, 0)]).has_grown);
+    }
+
+    #[test]
     fn little_traffic_keeps_no_queue() {
         assert!(last([(0, 0, 0), (20, 6, 0)]).is_shared);
         assert!(!last([(0, 0, 0), (20, 4, 0)]).is_shared);
@@ -138,12 +161,17 @@ mod tests {
     #[test]
     fn what_was_before_the_first_round_trip_does_not_count() {
         let traffic = last([(0, 9000, 9000), (25, 20, 1), (25, 20, 1)]);
-        assert_eq!(traffic, Traffic { multiple: 1.8, is_shared: true, has_grown: false, uploads: false });
+        let controlled = Some(25_000.0 / 0.02);
+        let expected =
+            Traffic { multiple: 1.8, controlled, is_shared: true, is_first: true, ..Traffic::default() };
+        assert_eq!(traffic, expected);
     }
 
     #[test]
     fn an_unknown_device_has_no_traffic() {
         let expected = Traffic { multiple: 1.0, ..Traffic::default() };
-        assert_eq!(last((0..10).map(|_| (25, 0, 0))), expected);
+        assert_eq!(last((0..10).map(|_| (0, 0, 0))), expected);
+        let controlled = Some(25_000.0 / 0.02);
+        assert_eq!(last((0..10).map(|_| (25, 0, 0))), Traffic { controlled, ..expected });
     }
 }

@@ -51,6 +51,9 @@ const HEADROOM: f64 = 2.0;
 const KEPT: f64 = 0.875;
 /// Segments by which a window may be exceeded: units of the window field of 2 KiB, and segments that wait for an ACK.
 const ROUNDING: u64 = 2;
+/// Multiple of the window that may still be offered in a round trip that counts: beside others the window falls from one
+/// to the next.
+const USED_UP: u64 = 2;
 
 /// A data segment, and what its receive-window control knows.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +80,13 @@ pub(crate) struct Segment<'a> {
     pub offered: Bytes,
 }
 
+impl Segment<'_> {
+    /// Whether the sender has used up what was offered beyond a window of this size.
+    fn is_in_force(&self, window: Bytes) -> bool {
+        self.offered <= window + self.mss * ROUNDING
+    }
+}
+
 /// A round trip.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
@@ -84,6 +94,8 @@ struct Round {
     rate: f64,
     /// Rate of the connection with its part of other traffic, at which a queue of its bytes drains.
     link_rate: f64,
+    /// Rate of all controlled connections of the device, of which each takes from the others.
+    controlled_rate: f64,
     /// RTT of the segment with the least queue, in seconds.
     min_rtt_s: f64,
 }
@@ -106,28 +118,32 @@ enum Phase {
 /// A window that follows a delay yields to a sender that does not: it shrinks as long as there is a queue. With the
 /// connections of one control alone a smaller window shortens the queue by as much within a round trip. So the queue is
 /// that of others if it was above what the control aims at throughout each of 16 consecutive round trips, or of at least
-/// four in which the rate has fallen to half or less and by more than the RTT. A drop of the link's rate has such a queue
-/// for one or two round trips, until the smaller window has drained it; then the RTT falls with the window.
+/// four in which the rate of the device's controlled connections has fallen to half or less and by more than the RTT. A
+/// drop of the link's rate has such a queue for one or two round trips, until the smaller window has drained it; then the
+/// RTT falls with the window. Round trips in which the sender uses what was offered before the window became smaller do
+/// not count: the overshoot of slow start lasts for several.
 ///
 /// Several controls that do not know of each other keep a queue as well, of one RTT for each but the first. So a queue of
 /// up to three RTTs is tested, after 16 round trips, by a dip to four segments: what remains is that of others. If it is
 /// less than half of the RTT, as with controls alone, it stays in force, and the wait to the next dip doubles, from 64 round trips.
 ///
 /// Traffic of the same device is known. If it has no control and makes up a fifth of the arrivals, fewer round trips with a
-/// queue suffice that does not shrink: eight, or two if that traffic has grown by a quarter since its minimum. Beside a
-/// constant rate the control keeps the queue short.
+/// queue suffice that does not shrink: eight, or two if that traffic has grown by a quarter since its minimum. In its first
+/// five round trips a connection has no such minimum. Then two suffice if that traffic has tripled since the first, which is
+/// slow start, or if no round trip has been without a queue: it was there before the connection. Beside a constant rate the
+/// control keeps the queue short.
 ///
 /// While the device sends more than ACKs and the uplink's queue is longer than the RTT without it, the control is released
 /// too: the ACKs between the upload's segments arrive in groups, as do therefore the segments of the download, and only a
 /// window that has room for both queues keeps the link busy between the groups (Zhang, Shenker and Clark, SIGCOMM 1991).
 ///
-/// A released window does not restrict the sender, whose own congestion control competes. 64 round trips later the control
-/// is in force again, and remains so if the queue is short in a round trip. If it has not been after two round trips in
-/// which the window was in force and the queue did not shrink any more, the wait is twice as long, up to 1024 round trips.
-/// A probe lasts about four round trips: 6 % of the first wait, 3 % of the second. It begins after a quarter of the wait if
-/// the minimum queue of a round trip is 0.7 times its mean, or the rate 1.3 times its mean: the competitor may have gone,
-/// or another control that was released because of this one probes. Two controls that each take the other for a competitor
-/// therefore probe together.
+/// A released window does not restrict the sender, whose own congestion control competes with the cwnd that it had before
+/// the window shrank. 64 round trips later the control is in force again, and remains so if the queue is short in a round
+/// trip. If it has not been after two round trips in which the window was in force and the queue did not shrink any more, the
+/// wait is twice as long, up to 1024 round trips. A probe lasts about four round trips: 6 % of the first wait, 3 % of the
+/// second. It begins after a quarter of the wait if the minimum queue of a round trip is 0.7 times its mean, or the rate of
+/// two is 1.3 times its mean: the competitor may have gone, or another control that was released because of this one probes.
+/// Two controls that each take the other for a competitor therefore probe together.
 #[derive(Clone, Debug)]
 pub(crate) struct Competition {
     phase: Phase,
@@ -143,6 +159,8 @@ pub(crate) struct Competition {
     /// Traffic of the device, and consecutive round trips with a queue that does not shrink beside other traffic.
     beside: Beside,
     shared_rounds: u32,
+    /// Whether there has been a round trip without a queue.
+    has_been_short: bool,
     /// Minimum queue of the last round trip.
     last_queue: Span,
     /// Whether the control is released because of the uplink's queue.
@@ -153,8 +171,11 @@ pub(crate) struct Competition {
     /// Means while released: queue in seconds, that of the last round trip in a probe, and bytes per second.
     mean_queue_s: f64,
     mean_rate: f64,
-    /// Data of a round trip, a maximum that decreases.
+    /// Whether the rate of the last round trip exceeded its mean by that multiple while released.
+    is_faster: bool,
+    /// Data of a round trip, a maximum that decreases, and that before the window was restricted by a queue or a probe.
     data: f64,
+    data_before: f64,
 }
 
 impl Competition {
@@ -170,14 +191,22 @@ impl Competition {
             total: 0,
             beside: Beside::new(),
             shared_rounds: 0,
+            has_been_short: false,
             last_queue: Span::ZERO,
             is_behind_upload: false,
             since_dip: DIP_WAIT,
             dip_wait: DIP_WAIT,
             mean_queue_s: 0.0,
             mean_rate: 0.0,
+            is_faster: false,
             data: 0.0,
+            data_before: 0.0,
         }
+    }
+
+    /// Returns whether a probe restricts the sender.
+    pub fn is_probing(&self) -> bool {
+        matches!(self.phase, Phase::Probing { .. })
     }
 
     /// Returns whether the sender is not to be restricted.
@@ -207,7 +236,9 @@ impl Competition {
         let rate = self.bytes as f64 / duration.as_secs();
         let traffic = self.beside.on_round(duration, segment.device);
         let link_rate = rate * traffic.multiple;
-        let round = Round { rate, link_rate, min_rtt_s: (segment.base_rtt + self.min_queue).as_secs() };
+        let min_rtt_s = (segment.base_rtt + self.min_queue).as_secs();
+        let controlled_rate = traffic.controlled.unwrap_or(rate);
+        let round = Round { rate, link_rate, controlled_rate, min_rtt_s };
         self.data = (rate * rtt.as_secs()).max(KEPT * self.data);
         (self.since, self.bytes) = (Some(segment.now), 0);
         let min_queue = std::mem::replace(&mut self.min_queue, Span::MAX);
@@ -232,53 +263,13 @@ impl Competition {
         let aim_s = segment.aim.as_secs() + extra.0 as f64 / fastest.max(1.0);
         let is_short = min_queue.as_secs() <= aim_s;
         self.phase = match self.phase {
-            Phase::Controlled => {
-                self.since_dip = self.since_dip.saturating_add(1);
-                if is_short {
-                    self.forget_queue();
-                } else {
-                    self.total += 1;
-                    self.remember(*round);
-                    let is_shrinking = min_queue.as_secs() < SHRINKING * self.last_queue.as_secs();
-                    self.shared_rounds =
-                        if traffic.is_shared { self.shared_rounds + u32::from(!is_shrinking) } else { 0 };
-                }
-                let enough = if traffic.has_grown { GROWN_ROUNDS } else { SHARED_ROUNDS };
-                let is_of_device = self.shared_rounds >= enough;
-                let may_be_of_controls = min_queue.as_secs() <= OF_CONTROLS * segment.base_rtt.as_secs();
-                let is_old = self.total >= MAX_ROUNDS;
-                if is_of_device || !may_be_of_controls && (is_old || self.has_fallen()) {
-                    self.release(min_queue, round, FIRST_WAIT)
-                } else if is_old && self.since_dip >= self.dip_wait {
-                    Phase::Dipping { in_force: 0 }
-                } else {
-                    Phase::Controlled
-                }
-            }
-            Phase::Dipping { .. } if min_queue <= segment.aim + segment.base_rtt / AFTER_DIP => {
-                self.forget_queue();
-                self.since_dip = 0;
-                self.dip_wait = (2 * self.dip_wait).min(LONGEST_WAIT);
-                Phase::Controlled
-            }
-            Phase::Dipping { in_force } => {
-                let is_in_force = segment.offered <= segment.mss * (DIP_SEGMENTS + ROUNDING);
-                let in_force = in_force + u32::from(is_in_force);
-                if in_force > DIP_ROUNDS {
-                    self.release(min_queue, round, FIRST_WAIT)
-                } else {
-                    Phase::Dipping { in_force }
-                }
-            }
+            Phase::Controlled => self.controlled(round, min_queue, is_short, traffic, segment),
+            Phase::Dipping { in_force } => self.dipping(round, min_queue, in_force, segment),
             Phase::Released { rounds, wait, has_changed } => {
-                let has_changed = has_changed
-                    || rounds >= wait / SETTLED
-                        && (min_queue.as_secs() < SHORTER * self.mean_queue_s
-                            || round.rate > FASTER * self.mean_rate);
-                self.mean_queue_s += GAIN * (min_queue.as_secs() - self.mean_queue_s);
-                self.mean_rate += GAIN * (round.rate - self.mean_rate);
+                let has_changed = self.has_changed(round, min_queue, rounds >= wait / SETTLED) || has_changed;
                 let rounds = rounds + 1;
                 if rounds >= wait || has_changed && rounds >= wait / EARLIEST {
+                    self.data_before = self.data;
                     Phase::Probing { rounds: 0, in_force: 0, wait }
                 } else {
                     Phase::Released { rounds, wait, has_changed }
@@ -290,7 +281,7 @@ impl Competition {
                 Phase::Controlled
             }
             Phase::Probing { rounds, in_force, wait } => {
-                let is_in_force = segment.offered <= segment.window + segment.mss * ROUNDING;
+                let is_in_force = segment.is_in_force(segment.window);
                 // Another control may be following.
                 let is_shrinking = min_queue.as_secs() < SHRINKING * self.mean_queue_s;
                 self.mean_queue_s = min_queue.as_secs();
@@ -304,8 +295,76 @@ impl Competition {
         };
     }
 
+    fn controlled(
+        &mut self,
+        round: &Round,
+        min_queue: Span,
+        is_short: bool,
+        traffic: Traffic,
+        segment: &Segment<'_>,
+    ) -> Phase {
+        self.since_dip = self.since_dip.saturating_add(1);
+        if is_short {
+            self.forget_queue();
+            self.has_been_short = true;
+            return Phase::Controlled;
+        }
+        let is_in_force = segment.is_in_force(segment.window * USED_UP);
+        if is_in_force {
+            self.total += 1;
+            self.remember(*round);
+        }
+        if is_in_force || traffic.is_first {
+            let is_shrinking = min_queue.as_secs() < SHRINKING * self.last_queue.as_secs();
+            self.shared_rounds =
+                if traffic.is_shared { self.shared_rounds + u32::from(!is_shrinking) } else { 0 };
+        }
+        // A queue that the connection finds at its start is not its own.
+        let precedes = traffic.is_first && !self.has_been_short;
+        let enough = if traffic.has_grown || precedes { GROWN_ROUNDS } else { SHARED_ROUNDS };
+        let is_of_device = self.shared_rounds >= enough;
+        let may_be_of_controls = min_queue.as_secs() <= OF_CONTROLS * segment.base_rtt.as_secs();
+        let is_old = self.total >= MAX_ROUNDS;
+        if is_of_device || !may_be_of_controls && (is_old || self.has_fallen()) {
+            self.release(min_queue, round, FIRST_WAIT)
+        } else if is_old && self.since_dip >= self.dip_wait {
+            Phase::Dipping { in_force: 0 }
+        } else {
+            Phase::Controlled
+        }
+    }
+
+    fn dipping(&mut self, round: &Round, min_queue: Span, in_force: u32, segment: &Segment<'_>) -> Phase {
+        if min_queue <= segment.aim + segment.base_rtt / AFTER_DIP {
+            self.forget_queue();
+            self.since_dip = 0;
+            self.dip_wait = (2 * self.dip_wait).min(LONGEST_WAIT);
+            return Phase::Controlled;
+        }
+        let in_force = in_force + u32::from(segment.is_in_force(segment.mss * DIP_SEGMENTS));
+        if in_force > DIP_ROUNDS {
+            self.release(min_queue, round, FIRST_WAIT)
+        } else {
+            Phase::Dipping { in_force }
+        }
+    }
+
+    /// Whether the competitor may have gone, by what a released round trip has in relation to the means, which it then
+    /// enters. `is_settled`: the sender has regained its rate.
+    fn has_changed(&mut self, round: &Round, min_queue: Span, is_settled: bool) -> bool {
+        // After a loss one round trip has the data of two.
+        let was_faster = std::mem::replace(&mut self.is_faster, round.rate > FASTER * self.mean_rate);
+        let is_shorter = min_queue.as_secs() < SHORTER * self.mean_queue_s;
+        self.mean_queue_s += GAIN * (min_queue.as_secs() - self.mean_queue_s);
+        self.mean_rate += GAIN * (round.rate - self.mean_rate);
+        is_settled && (is_shorter || was_faster && self.is_faster)
+    }
+
     fn release(&mut self, queue: Span, round: &Round, wait: u32) -> Phase {
         (self.mean_queue_s, self.mean_rate) = (queue.as_secs(), round.rate);
+        // The sender still has the cwnd of that time.
+        self.data = self.data.max(self.data_before);
+        self.is_faster = false;
         self.forget_queue();
         Phase::Released { rounds: 0, wait, has_changed: false }
     }
@@ -313,6 +372,7 @@ impl Competition {
     /// Counts round trips with a queue from here on.
     fn forget_queue(&mut self) {
         (self.count, self.total, self.shared_rounds) = (0, 0, 0);
+        self.data_before = self.data;
     }
 
     fn remember(&mut self, round: Round) {
@@ -329,7 +389,8 @@ impl Competition {
     fn has_fallen(&self) -> bool {
         let queued = &self.queued[..self.count];
         let (Some(first), Some(last)) = (queued.first(), queued.last()) else { return false };
-        let (rtt, rate) = (last.min_rtt_s / first.min_rtt_s, last.rate / first.rate.max(1.0));
+        let rtt = last.min_rtt_s / first.min_rtt_s;
+        let rate = last.controlled_rate / first.controlled_rate.max(1.0);
         queued.len() >= MIN_ROUNDS && rate <= FALL && rtt >= rate
     }
 }
@@ -400,7 +461,7 @@ mod tests {
                     device: &self.device,
                     mss: MSS,
                     window: Bytes(self.window as u64),
-                    offered: Bytes(self.offered.min(own) as u64),
+                    offered: Bytes((self.offered - data).max(own) as u64),
                 });
                 self.now += Span::from_secs_f64(self.rtt_s * f64::from(1 - part));
             }
@@ -418,6 +479,34 @@ mod tests {
             bench.round(link, 0.0, 1e6);
         }
         assert_eq!(bench.released, 0);
+    }
+
+    #[test]
+    fn the_overshoot_of_slow_start_does_not_release_it() {
+        let mut bench = Bench::new();
+        // Offered before the control began, of which cwnd uses more and more.
+        bench.offered = 4e6;
+        for round in 0..40 {
+            bench.round(LINK, 0.0, 40_000.0 * 1.15_f64.powi(round));
+            assert!(!bench.competition.is_released(), "{round}: {} s", bench.rtt_s);
+        }
+        assert!(bench.rtt_s < 0.046, "{}", bench.rtt_s);
+    }
+
+    #[test]
+    fn what_other_controlled_connections_take_does_not_release_it() {
+        for is_known in [true, false] {
+            let mut bench = Bench::new();
+            for round in 0..8 {
+                // Two connections keep a queue of 400 ms for a while, of which this one gets less and less.
+                let others = 400_000.0 * (1.0 - 0.5_f64.powi(round));
+                if is_known {
+                    bench.device.received += Bytes(others as u64);
+                }
+                bench.round(LINK, others, 400_000.0 - others);
+            }
+            assert_eq!(bench.competition.is_released(), !is_known);
+        }
     }
 
     #[test]
@@ -463,6 +552,34 @@ mod tests {
             let round = released_at.unwrap();
             assert!((soonest..=latest).contains(&round), "{grows}: {round}");
         }
+    }
+
+    #[test]
+    fn a_competitor_that_was_there_before_releases_it_at_its_start() {
+        let mut bench = Bench::new();
+        // cwnd of slow start, beside a queue of 200 ms that others keep.
+        bench.offered = 65_000.0;
+        let released = (0..5).find(|round| {
+            bench.device.others += Bytes((LINK * bench.rtt_s) as u64);
+            bench.round(LINK, 200_000.0, 10_000.0 * 2.0_f64.powi(*round));
+            bench.competition.is_released()
+        });
+        assert_eq!(released, Some(2));
+    }
+
+    #[test]
+    fn after_a_probe_the_window_is_that_of_before() {
+        let mut bench = Bench::new();
+        let mut rates = Vec::new();
+        for _ in 0..200 {
+            bench.round(LINK, 200_000.0, 150_000.0);
+            rates.push((bench.competition.is_probing(), bench.rate));
+        }
+        let begin = rates.iter().position(|(is_probing, _)| *is_probing).unwrap();
+        let (before, probed) = (rates[begin - 1].1, &rates[begin..]);
+        let after = probed.iter().position(|(is_probing, _)| !is_probing).unwrap();
+        assert!(probed[after - 1].1 < 0.3 * before);
+        assert!(probed[after + 1].1 > 0.95 * before, "{:?}", &probed[..after + 3]);
     }
 
     #[test]

@@ -39,11 +39,14 @@ pub(crate) struct Downlink {
     /// Error of RTT samples and one-way delays: a tick of timestamps.
     tick: Span,
     min_delay: Option<Span>,
+    /// Minimum RTT sample.
+    min_rtt: Option<Span>,
     interval_end: Time,
     base_rtt: Span,
-    /// Minimum of U in the present and in the former interval; `None`: no sample.
+    /// Minimum of U in the present and in the former interval, and of all; `None`: no sample.
     present: Option<Span>,
     former: Option<Span>,
+    min_back: Option<Span>,
 }
 
 impl Downlink {
@@ -52,10 +55,12 @@ impl Downlink {
         Downlink {
             tick,
             min_delay: None,
+            min_rtt: None,
             interval_end: Time::ZERO,
             base_rtt: Span::ZERO,
             present: None,
             former: None,
+            min_back: None,
         }
     }
 
@@ -67,9 +72,13 @@ impl Downlink {
         if let Some((_, excess)) = sample {
             min = min.max(delay - (excess + self.tick).min(delay));
         }
-        self.min_delay = Some(min);
+        // U of earlier samples, with the minima of now.
+        let known = self.min_delay.replace(min).unwrap_or(min);
+        self.min_back = self.min_back.map(|back| back + min - (back + min).min(known));
         let queue = delay - min;
+        self.min_rtt = self.min_rtt.into_iter().chain(rtt).min();
         if let Some((base, excess)) = sample {
+            self.min_back = self.min_back.map(|back| back + self.base_rtt - (back + self.base_rtt).min(base));
             self.base_rtt = base;
             let back = excess - queue.min(excess);
             if now >= self.interval_end {
@@ -77,6 +86,7 @@ impl Downlink {
                 self.interval_end = now + base;
             }
             self.present = Some(self.present.map_or(back, |min| min.min(back)));
+            self.min_back = Some(self.min_back.map_or(back, |min| min.min(back)));
         }
         queue
     }
@@ -87,6 +97,14 @@ impl Downlink {
         if back > self.base_rtt / USUAL { back } else { Span::ZERO }
     }
 
+    /// Returns the queue in which this connection began, which its minimum one-way delay contains: at most what U has been
+    /// at least, and what the minimum RTT has in excess. Which direction had more is unknown: up to `max`, what controls of
+    /// the device keep in the downlink, it is that one, and more is the uplink's.
+    pub fn late(&self, max: Span) -> Span {
+        let excess = self.min_rtt.map_or(Span::ZERO, |min| min - self.base_rtt.min(min));
+        self.min_back.unwrap_or_default().min(excess).min(max)
+    }
+
     /// Returns the minimum one-way delay.
     pub fn min_delay(&self) -> Option<Span> {
         self.min_delay
@@ -94,7 +112,8 @@ impl Downlink {
 
     /// Replaces the minimum one-way delay: the route has become a longer one.
     pub fn replace_min_delay(&mut self, delay: Span) {
-        (self.min_delay, self.present, self.former) = (Some(delay), None, None);
+        self.min_delay = Some(delay);
+        (self.present, self.former, self.min_back, self.min_rtt) = (None, None, None, None);
     }
 }
 
@@ -132,6 +151,30 @@ mod tests {
         assert_eq!(measured((0..100).map(|at| (0, 40 * (at % 2))), 0), (0.0, 0.0));
         assert_eq!(measured((0..100).map(|at| (0, if at == 99 { 500 } else { 0 })), 0), (0.0, 0.0));
         assert_eq!(measured((0..100).map(|_| (0, 9)), 0), (0.0, 0.0));
+    }
+
+    #[test]
+    fn a_queue_that_was_there_before_is_known_by_the_minimum_rtt_of_the_path() {
+        let ms = Span::from_millis;
+        // Delays of both directions without the queue of 30 ms that is there at the start of all connections but the first.
+        let late = |delays: &[(u64, u64)], before: u64| {
+            let mut downlink = Downlink::new(ms(1));
+            for (at, (down, up)) in delays.iter().enumerate() {
+                let now = Time(1_000_000_000 + 5_000_000 * at as u64);
+                let (delay, rtt) = (ms(60_000 + down), BASE + ms(down + up));
+                // The first segment completes no sample.
+                downlink.add(now, delay, (at > 0).then_some(rtt), Some(BASE + ms(before)));
+            }
+            downlink.add(Time(2_000_000_000), ms(60_050), Some(BASE + ms(50)), Some(BASE));
+            downlink.late(ms(25))
+        };
+        assert_eq!(late(&[(0, 0), (40, 0), (30, 0)], 0), Span::ZERO);
+        assert_eq!(late(&[(20, 0), (40, 0), (30, 0)], 0), ms(20));
+        assert_eq!(late(&[(20, 0), (40, 0), (30, 0)], 15), ms(20));
+        assert_eq!(late(&[(40, 0), (42, 9), (20, 5), (60, 4)], 0), ms(20));
+        assert_eq!(late(&[(30, 0), (40, 9)], 0), ms(25));
+        // An uplink queue from the second segment on.
+        assert_eq!(late(&[(0, 0), (0, 30), (0, 90)], 0), Span::ZERO);
     }
 
     #[test]
