@@ -29,12 +29,14 @@ pub use airwnd_rlc::{DiscardTimer, Rlc, RlcMode};
 pub use bearer::Bearer;
 pub use crew::{Crew, ThreadsUnavailable};
 pub use enb::Allocation;
-pub use identity::{BearerId, CarrierId, CellId, UeId};
+pub use identity::{BearerId, CarrierId, CellId, UeId, UeSlot};
 pub use mac::uplink_adaptation::UplinkAdaptation;
 pub use mac::{BlockFigures, Reception};
 pub use qci::Qci;
 pub use radio::{Listener, RadioMap};
 pub use ran::{CellFigures, Forward, Ran, UeFigures, Unbuildable};
 pub use reach::{LinkBudget, Reach, UplinkBudget};
-pub use settings::{BearerSetup, BufferReports, CellSite, Mac, Radio as RadioSettings, RanSetup, UeSite};
+pub use settings::{
+    BearerSetup, BufferReports, CellSite, Mac, Radio as RadioSettings, RanSetup, RequestPeriod, UeSite,
+};
 pub use ue::{Arrival, Dropped};

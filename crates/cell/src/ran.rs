@@ -7,7 +7,7 @@ use crate::agenda::{Agenda, Notice, Task};
 use crate::crew::{Crew, partition};
 use crate::enb::{Allocation, Cell, CellPlan, Downlink, FREE_SLOT, ReportTiming};
 use crate::handover::Forwarding;
-use crate::identity::{BearerId, CellId, UeId};
+use crate::identity::{BearerId, CellId, UeId, UeSlot};
 use crate::mac::BlockFigures;
 use crate::mac::uplink_adaptation::{Density, Schemes};
 use crate::radio::Radio;
@@ -70,7 +70,7 @@ pub struct Ran {
     /// Packets returned by RLC at re-establishment; otherwise empty.
     returned: VecDeque<Returned>,
     /// UEs whose neighbours have been selected anew; otherwise empty.
-    reselected: Vec<u32>,
+    reselected: Vec<UeId>,
     /// Skipped TTIs with the last sounding signals before the current one; otherwise empty.
     missed: Vec<Tti>,
 }
@@ -151,9 +151,9 @@ impl Ran {
         let remembered = reports.remembered() + held + access.timing.max_unmeasured();
         let mut radio = Radio::new(setup, &carriers, remembered, &crew);
         let mut agenda = Agenda::new(setup);
-        let starts: Vec<(u32, Position)> = agenda
+        let starts: Vec<(UeId, Position)> = agenda
             .start_positions()
-            .map(|(ue, [x, y])| (ue as u32, Position { x, y, ..setup.ues[ue].position }))
+            .map(|(ue, [x, y])| (ue, Position { x, y, ..setup.ues[ue.index()].position }))
             .collect();
         radio.place_all(Time::ZERO, &starts, &crew);
         let users = serve(setup, &mut radio);
@@ -183,7 +183,7 @@ impl Ran {
         for (index, (range, region)) in (0..).zip(parts) {
             regions.push(region.expect("it has been built")?);
             region_of.resize(range.end, index);
-            users[range].iter().flatten().for_each(|ue| home[*ue as usize] = index);
+            users[range].iter().flatten().for_each(|ue| home[ue.index()] = index);
         }
         Ok(Ran {
             regions,
@@ -209,33 +209,33 @@ impl Ran {
     }
 
     /// The region of a UE.
-    fn region(&mut self, number: u32) -> &mut Region {
-        &mut self.regions[usize::from(self.home[number as usize])]
+    fn region(&mut self, number: UeId) -> &mut Region {
+        &mut self.regions[usize::from(self.home[number.index()])]
     }
 
     /// A UE.
-    fn ue(&self, number: u32) -> &Ue {
-        &self.regions[usize::from(self.home[number as usize])].table.ues[number as usize]
+    fn ue(&self, number: UeId) -> &Ue {
+        &self.regions[usize::from(self.home[number.index()])].table.ues[number]
     }
 
     /// Enqueues a packet, with its size including the IP header, in a bearer of a UE: at the eNB or at the UE.
     pub fn send(&mut self, ue: UeId, bearer: BearerId, direction: Direction, packet: Sdu) {
-        let region = &mut self.regions[usize::from(self.home[ue.0 as usize])];
+        let region = &mut self.regions[usize::from(self.home[ue.index()])];
         if self.releases {
-            region.on_packet(packet.arrived, ue.0, direction);
+            region.on_packet(packet.arrived, ue, direction);
         }
-        region.send(packet, LegId { ue: ue.0, bearer: bearer.0, direction }, &mut self.events);
+        region.send(packet, LegId { ue, bearer: bearer.0, direction }, &mut self.events);
     }
 
     /// Moves a UE.
     pub fn place(&mut self, now: Time, ue: UeId, position: Position) {
-        self.radio.place(now, ue.0 as usize, position);
+        self.radio.place(now, ue, position);
     }
 
     /// Sets the weight of a UE, a positive number, by which its metric in the downlink scheduler is multiplied, in any
     /// cell that serves it. Returns whether the scheduler has weights.
     pub fn set_weight(&mut self, ue: UeId, weight: f64) -> bool {
-        self.regions[usize::from(self.home[ue.0 as usize])].set_weight(ue.0, weight)
+        self.regions[usize::from(self.home[ue.index()])].set_weight(ue, weight)
     }
 
     /// Whether no TTI is needed until a packet is sent.
@@ -322,9 +322,9 @@ impl Ran {
             }
             let mut failed = std::mem::take(&mut self.regions[index].table.failed);
             for number in failed.drain(..) {
-                if !self.fail_link(now, number as usize, RrcCause::MaxRetransmissions) {
+                if !self.fail_link(now, number, RrcCause::MaxRetransmissions) {
                     let (event, cause) = (RrcEvent::LinkFailure, RrcCause::MaxRetransmissions);
-                    self.note(now, number as usize, event, cause, None);
+                    self.note(now, number, event, cause, None);
                     self.region(number).table.get(number).failures += 1;
                     self.re_establish_rlc(now, number);
                 }
@@ -336,9 +336,9 @@ impl Ran {
     /// Re-establishes RLC of a UE whose link has failed, without losing packets.
     //= TS 36.322 §5.2.1
     //= exception failure-begins-anew
-    fn re_establish_rlc(&mut self, now: Time, number: u32) {
+    fn re_establish_rlc(&mut self, now: Time, number: UeId) {
         let Ran { regions, home, events, returned, .. } = self;
-        let region = &mut regions[usize::from(home[number as usize])];
+        let region = &mut regions[usize::from(home[number.index()])];
         let ue = region.table.get(number);
         for leg in ue.bearers.legs_mut() {
             leg.rlc.release(now, DropCause::LinkFailure, returned, events);
@@ -401,7 +401,7 @@ impl Ran {
 
     /// The cell that holds a UE's bearer: downlink packets go there.
     pub fn cell_of(&self, ue: UeId) -> CellId {
-        CellId(self.radio.serving(ue.0 as usize) as u16)
+        self.radio.serving(ue)
     }
 
     // Between TTIs.
@@ -441,13 +441,13 @@ impl Ran {
                 }
                 Task::Join(ue) => {
                     let is_handover = !self.is_released(now, ue);
-                    self.region(ue as u32).table.get(ue as u32).handovers += u64::from(is_handover);
+                    self.region(ue).table.get(ue).handovers += u64::from(is_handover);
                     self.activate(now, ue);
                     self.note(now, ue, RrcEvent::HandoverEnd, RrcCause::MeasurementReport, None);
                 }
                 Task::Withdraw(ue) => {
                     self.note(now, ue, RrcEvent::HandoverFailure, RrcCause::LowSinr, None);
-                    let Ue { cell, slot, .. } = *self.ue(ue as u32);
+                    let Ue { cell, slot, .. } = *self.ue(ue);
                     self.vacate(cell, slot);
                 }
                 Task::Reestablish { ue, cell } => {
@@ -468,23 +468,22 @@ impl Ran {
         let Ran { radio, regions, reselected, .. } = self;
         radio.take_reselected(reselected);
         for ue in reselected.drain(..) {
-            regions.iter_mut().for_each(|region| region.keep(radio, ue as usize));
+            regions.iter_mut().for_each(|region| region.keep(radio, ue));
         }
     }
 
     /// Notes an event of RRC for an observer.
-    fn note(&mut self, at: Time, number: usize, event: RrcEvent, cause: RrcCause, to: Option<usize>) {
+    fn note(&mut self, at: Time, number: UeId, event: RrcEvent, cause: RrcCause, to: Option<CellId>) {
         let Ran { regions, home, radio, .. } = self;
-        let trace = &mut regions[usize::from(home[number])].table.trace;
+        let trace = &mut regions[usize::from(home[number.index()])].table.trace;
         if !trace.is_on() {
             return;
         }
         let cell = radio.serving(number);
         let rsrp = radio.rsrp(number, cell);
         let to_rsrp = to.map(|to| radio.rsrp(number, to));
-        let to = to.map(|to| CellId(to as u16));
         let event = RadioEvent::Rrc(RrcRecord { event, cause, to, rsrp: Some(rsrp), to_rsrp });
-        trace.note(RadioRecord { at, ue: UeId(number as u32), cell: CellId(cell as u16), event });
+        trace.note(RadioRecord { at, ue: number, cell, event });
     }
 
     /// Keeps the records that pass a filter until the owner takes them.
@@ -524,20 +523,20 @@ impl Ran {
 
     /// Declares a radio link failure and starts the search for another cell; returns false if re-establishment is
     /// disabled.
-    fn fail_link(&mut self, now: Time, number: usize, cause: RrcCause) -> bool {
+    fn fail_link(&mut self, now: Time, number: UeId, cause: RrcCause) -> bool {
         let Some(kept) = self.agenda.give_up(now, number) else { return false };
         self.note(now, number, RrcEvent::LinkFailure, cause, None);
         if let Some((cell, slot)) = kept {
             self.vacate(cell, slot);
         }
-        self.region(number as u32).table.get(number as u32).failures += 1;
+        self.region(number).table.get(number).failures += 1;
         self.leave(now, number);
         self.release_failed(now, number);
         true
     }
 
     /// Releases the transmissions of a UE whose link has failed, and the packets that wait unless they survive.
-    fn release_failed(&mut self, now: Time, number: usize) {
+    fn release_failed(&mut self, now: Time, number: UeId) {
         let rest = if self.failure_keeps { Waiting::Stays } else { Waiting::IsDropped };
         for direction in Direction::BOTH {
             self.re_establish(now, number, direction, DropCause::LinkFailure, rest);
@@ -546,7 +545,7 @@ impl Ran {
 
     /// Moves both directions of a UE's bearers to another cell, or re-establishes them in the same one. Waiting downlink
     /// packets are forwarded or dropped, uplink packets stay or are dropped.
-    fn move_bearers(&mut self, now: Time, number: usize, cell: usize, slot: u16) {
+    fn move_bearers(&mut self, now: Time, number: UeId, cell: CellId, slot: UeSlot) {
         let (down, up) = match self.forwarding {
             _ if cell == self.radio.serving(number) => (Waiting::Stays, Waiting::Stays),
             Forwarding::Waiting => (Waiting::Follows, Waiting::Stays),
@@ -560,14 +559,14 @@ impl Ran {
     fn re_establish(
         &mut self,
         now: Time,
-        number: usize,
+        number: UeId,
         direction: Direction,
         cause: DropCause,
         rest: Waiting,
     ) {
         let Ran { regions, home, events, forwards, returned, radio, .. } = self;
-        let (ue, from) = (UeId(number as u32), CellId(radio.serving(number) as u16));
-        let bearers = &mut regions[usize::from(home[number])].table.get(ue.0).bearers;
+        let (ue, from) = (number, radio.serving(number));
+        let bearers = &mut regions[usize::from(home[number.index()])].table.get(ue).bearers;
         for leg in bearers.iter_mut().map(|bearer| bearer.leg_mut(direction)) {
             leg.re_establish(now, cause, rest, returned, events, |packet| {
                 forwards.push(Forward { ue, from, packet });
@@ -576,45 +575,41 @@ impl Ran {
     }
 
     /// Whether a UE is released to RRC idle or inactive.
-    fn is_released(&self, now: Time, number: usize) -> bool {
-        self.ue(number as u32)
-            .connection
-            .as_ref()
-            .is_some_and(|connection| connection.released(now).is_some())
+    fn is_released(&self, now: Time, number: UeId) -> bool {
+        self.ue(number).connection.as_ref().is_some_and(|connection| connection.released(now).is_some())
     }
 
     /// Reserves a slot of a cell for a UE, if a slot and a sounding resource are free.
-    fn reserve(&mut self, number: usize, cell: usize) -> Option<u16> {
-        let bearer = self.ue(number as u32).qos();
-        self.regions[usize::from(self.region_of[cell])].reserve(number as u32, bearer, cell)
+    fn reserve(&mut self, number: UeId, cell: CellId) -> Option<UeSlot> {
+        let bearer = self.ue(number).qos();
+        self.regions[usize::from(self.region_of[cell.index()])].reserve(number, bearer, cell)
     }
 
     /// Frees a slot.
-    fn vacate(&mut self, cell: usize, slot: u16) {
-        self.regions[usize::from(self.region_of[cell])].vacate(cell, slot);
+    fn vacate(&mut self, cell: CellId, slot: UeSlot) {
+        self.regions[usize::from(self.region_of[cell.index()])].vacate(cell, slot);
     }
 
     /// Detaches a UE from its cell; transmissions on air are lost.
-    fn leave(&mut self, now: Time, number: usize) {
-        self.region(number as u32).detach(now, number as u32);
+    fn leave(&mut self, now: Time, number: UeId) {
+        self.region(number).detach(now, number);
     }
 
     /// Switches a UE, which has left its cell, to one that has reserved a slot for it.
-    fn tune(&mut self, number: usize, cell: usize, slot: u16) {
-        let (from, to) = (self.home[number], self.region_of[cell]);
+    fn tune(&mut self, number: UeId, cell: CellId, slot: UeSlot) {
+        let (from, to) = (self.home[number.index()], self.region_of[cell.index()]);
         if from != to {
-            let ue = self.regions[usize::from(from)].release(number as u32);
-            self.regions[usize::from(to)].admit(number as u32, ue);
-            self.home[number] = to;
+            let ue = self.regions[usize::from(from)].release(number);
+            self.regions[usize::from(to)].admit(number, ue);
+            self.home[number.index()] = to;
         }
-        let ue = self.region(number as u32).table.get(number as u32);
+        let ue = self.region(number).table.get(number);
         (ue.cell, ue.slot) = (cell, slot);
         self.radio.serve(number, cell);
     }
 
     /// Starts service of a UE by the cell it has switched to.
-    fn activate(&mut self, now: Time, number: usize) {
-        let number = number as u32;
+    fn activate(&mut self, now: Time, number: UeId) {
         let region = self.region(number);
         region.attach(now, number);
         region.report_all(now, number);
@@ -645,7 +640,7 @@ impl Ran {
 
     /// The packets inside: queued, on air, or waiting for reassembly.
     pub fn inside(&self) -> impl Iterator<Item = Key> + '_ {
-        (0..self.ues() as u32)
+        UeId::all(self.ues())
             .map(|number| self.ue(number))
             .flat_map(|ue| ue.bearers.iter().flat_map(|bearer| [&bearer.downlink, &bearer.uplink]))
             .flat_map(|leg| leg.rlc.inside().map(|sdu| sdu.packet))
@@ -654,7 +649,7 @@ impl Ran {
     /// Downlink backlog of a UE's bearers at the eNB.
     pub fn backlog(&self, ue: UeId) -> Backlog {
         let mut sum = Backlog::default();
-        for bearer in 0..self.ue(ue.0).bearers.count() {
+        for bearer in 0..self.ue(ue).bearers.count() {
             let backlog = self.backlog_of(ue, BearerId(bearer));
             sum = Backlog { bytes: sum.bytes + backlog.bytes, packets: sum.packets + backlog.packets };
         }
@@ -663,7 +658,7 @@ impl Ran {
 
     /// Downlink backlog of a bearer at the eNB.
     pub fn backlog_of(&self, ue: UeId, bearer: BearerId) -> Backlog {
-        self.ue(ue.0).bearers[bearer.0].downlink.rlc.backlog()
+        self.ue(ue).bearers[bearer.0].downlink.rlc.backlog()
     }
 
     /// Logs the downlink transmissions on air in these TTIs.
@@ -710,13 +705,12 @@ impl Ran {
 
     /// A UE's figures so far.
     pub fn ue_figures(&self, ue: UeId) -> UeFigures {
-        let number = ue.0 as usize;
-        let region = &self.regions[usize::from(self.home[number])];
-        let ue = &region.table.ues[number];
+        let region = &self.regions[usize::from(self.home[ue.index()])];
+        let (number, ue) = (ue, &region.table.ues[ue]);
         let uplink = &region.cell(ue.cell).uplink;
         UeFigures {
             position: self.radio.position(number),
-            cell: CellId(ue.cell as u16),
+            cell: ue.cell,
             sinr: ue.sinr,
             mean_sinr: (ue.sinr_samples > 0).then(|| Db(ue.sinr_sum / ue.sinr_samples as f64)),
             rsrp: self.radio.rsrp(number, ue.cell),
@@ -732,12 +726,12 @@ impl Ran {
 
     /// Fraction of the time until now in which a UE has monitored the PDCCH.
     pub fn awake(&self, ue: UeId, now: Time) -> f64 {
-        self.ue(ue.0).awake(self.access.clock, now)
+        self.ue(ue).awake(self.access.clock, now)
     }
 
     /// The best case of link adaptation for a UE's link at its current position.
     pub fn link_budget(&self, ue: UeId) -> LinkBudget {
-        let number = ue.0 as usize;
+        let number = ue;
         let snr = |prbs| self.radio.uplink_snr(number, prbs, &self.rules.power_control, Db(0.0));
         let carrier = snr(self.radio.prbs());
         let headroom = self.rules.power_control.headroom(Prbs(1), self.radio.loss(number), Db(0.0));
@@ -756,26 +750,26 @@ impl Ran {
     /// the block sizes of the newest channel report. `None` while the UE changes cells.
     pub fn whole_cell(&mut self, ue: UeId) -> Option<f64> {
         let Ran { radio, regions, home, next, .. } = self;
-        regions[usize::from(home[ue.0 as usize])].whole_cell(radio, ue.0, *next)
+        regions[usize::from(home[ue.index()])].whole_cell(radio, ue, *next)
     }
 
     /// Mean PRBs per TTI of the downlink carriers of a UE.
     pub fn downlink_prbs(&self, ue: UeId) -> f64 {
-        let carriers = self.ue(ue.0).carriers.into();
+        let carriers = self.ue(ue).carriers.into();
         let prbs: u16 = self.radio.all().take(carriers).map(|radio| radio.prbs().0).sum();
         f64::from(prbs) * self.access.timing.shares()[0]
     }
 
     /// A UE's downlink blocks so far.
     pub fn downlink_blocks(&self, ue: UeId) -> BlockFigures {
-        self.ue(ue.0).downlink.blocks
+        self.ue(ue).downlink.blocks
     }
 
     /// The strongest cell at a UE other than its serving one, and its RSRP.
     pub fn neighbour(&self, ue: UeId) -> Option<(CellId, Dbm)> {
-        let number = ue.0 as usize;
+        let number = ue;
         let best = self.radio.strongest_but(number, self.radio.serving(number))?;
-        Some((CellId(best as u16), self.radio.rsrp(number, best)))
+        Some((best, self.radio.rsrp(number, best)))
     }
 
     /// The cells' figures so far.
@@ -794,12 +788,12 @@ impl Ran {
 }
 
 /// Attaches each UE to its cell. Returns the UEs by cell and slot.
-fn serve(setup: &RanSetup, radio: &mut Radio) -> Vec<Vec<u32>> {
+fn serve(setup: &RanSetup, radio: &mut Radio) -> Vec<Vec<UeId>> {
     let mut users = vec![Vec::new(); setup.cells.len()];
-    for (ue, site) in setup.ues.iter().enumerate() {
-        let cell = site.cell.map_or_else(|| radio.strongest(ue), |cell| usize::from(cell.0));
+    for (ue, site) in UeId(0).onwards().zip(&setup.ues) {
+        let cell = site.cell.unwrap_or_else(|| radio.strongest(ue));
         radio.serve(ue, cell);
-        users[cell].push(ue as u32);
+        users[cell.index()].push(ue);
     }
     users
 }
@@ -810,16 +804,17 @@ fn region_of_cells(
     radio: &Radio,
     rules: &Rules,
     range: Range<usize>,
-    users: &[Vec<u32>],
+    users: &[Vec<UeId>],
 ) -> Result<Region, Unbuildable> {
     let &CellPlan { setup, carriers, .. } = plan;
-    let users = &users[range.clone()];
+    let (users, first) = (&users[range.clone()], CellId::at(range.start));
     let cell = |(number, users)| Cell::new(plan, number, users).map_err(Unbuildable);
-    let cells = range.clone().zip(users.iter().cloned()).map(cell).collect::<Result<Vec<Cell>, _>>()?;
-    let mut region = Region::new(setup, carriers, radio, rules, range.start, cells);
-    for (cell, users) in range.zip(users) {
-        for (slot, ue) in (0..).zip(users) {
-            region.admit(*ue, Box::new(Ue::new(setup, carriers, *ue as usize, cell, slot)));
+    let numbers = range.map(CellId::at);
+    let cells = numbers.clone().zip(users.iter().cloned()).map(cell).collect::<Result<Vec<Cell>, _>>()?;
+    let mut region = Region::new(setup, carriers, radio, rules, first, cells);
+    for (cell, users) in numbers.zip(users) {
+        for (slot, ue) in UeSlot::all().zip(users) {
+            region.admit(*ue, Box::new(Ue::new(setup, carriers, *ue, cell, slot)));
             region.configure(*ue);
         }
     }

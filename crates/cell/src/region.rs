@@ -6,6 +6,7 @@
 
 use crate::bearer::Bearer;
 use crate::enb::{Cell, FREE_SLOT, ReportTiming};
+use crate::identity::{CellId, UeId, UeSlot};
 use crate::mac::Content;
 use crate::mac::power_control;
 use crate::radio::{Air, Measurement, Radio, Receivers, UplinkSignal};
@@ -40,7 +41,7 @@ pub(crate) struct Rules {
 /// Cells that are neighbours by number, their UEs, and the receivers of both.
 pub(crate) struct Region {
     /// Number of the first cell.
-    first: usize,
+    first: CellId,
     pub cells: Vec<Cell>,
     pub table: UeTable,
     /// The receivers of each carrier.
@@ -50,12 +51,12 @@ pub(crate) struct Region {
     /// Scratch: signals of UEs to the cells.
     signals: Vec<Signal>,
     /// PDUs decoded in the last TTI, which reach RLC at its end.
-    decoded_down: Vec<(u32, Content)>,
-    pub decoded_up: Vec<(u32, Content)>,
+    decoded_down: Vec<(UeId, Content)>,
+    pub decoded_up: Vec<(UeId, Content)>,
     /// The sounding signals on air, with the cells that they are for.
-    soundings: Vec<(usize, UplinkSignal)>,
+    soundings: Vec<(CellId, UplinkSignal)>,
     /// Scratch: UEs of a cell whose SINR is not known, with their slots.
-    unknown: Vec<(u16, u32)>,
+    unknown: Vec<(UeSlot, UeId)>,
 }
 
 impl Region {
@@ -65,7 +66,7 @@ impl Region {
         carriers: &[ComponentCarrier],
         radio: &Radio,
         rules: &Rules,
-        first: usize,
+        first: CellId,
         cells: Vec<Cell>,
     ) -> Region {
         let access = &carriers[0].access;
@@ -73,8 +74,9 @@ impl Region {
         let (table, ues) = (UeTable::new(setup, access, users.clone()), users.count());
         let wideband = cells.iter().any(|cell| cell.downlinks[0].uses_wideband());
         let receivers = |(carrier, radio)| {
-            let mut receivers = Receivers::new(setup, carrier, radio, first..first + cells.len(), wideband);
-            for (number, cell) in (first..).zip(&cells) {
+            let mut receivers =
+                Receivers::new(setup, carrier, radio, first.index()..first.index() + cells.len(), wideband);
+            for (number, cell) in first.onwards().zip(&cells) {
                 receivers.reserve(number, cell.users.len());
             }
             receivers
@@ -94,27 +96,38 @@ impl Region {
         }
     }
 
+    /// The numbers of its cells.
+    fn numbers(&self) -> impl Iterator<Item = CellId> + use<> {
+        self.first.onwards().take(self.cells.len())
+    }
+
+    /// Index of the cell with this number.
+    #[inline]
+    fn place(&self, number: CellId) -> usize {
+        number.index() - self.first.index()
+    }
+
     /// The cell with this number.
-    pub fn cell(&self, number: usize) -> &Cell {
-        &self.cells[number - self.first]
+    pub fn cell(&self, number: CellId) -> &Cell {
+        &self.cells[self.place(number)]
     }
 
     /// Bytes per TTI that the carriers of a UE would carry by its newest channel reports, each if it served no other UE;
     /// `None`: no cell can schedule it.
-    pub fn whole_cell(&mut self, radio: &Radio, number: u32, tti: Tti) -> Option<f64> {
+    pub fn whole_cell(&mut self, radio: &Radio, number: UeId, tti: Tti) -> Option<f64> {
         let ue = self.table.get(number);
         let (cell, slot, carriers) = (ue.cell, ue.slot, ue.carriers.into());
         if !ue.joined {
             return None;
         }
-        let place = cell - self.first;
-        let (_, newest) = self.newest_report(place, slot.into(), tti)?;
+        let place = self.place(cell);
+        let (_, newest) = self.newest_report(cell, slot, tti)?;
         let measured = self.access.timing.measurable(newest);
         let Region { cells, receivers, .. } = self;
         let used = radio.all().zip(receivers).zip(&cells[place].downlinks).take(carriers);
         let whole = used.map(|((radio, receivers), downlink)| {
             let pattern = receivers.pattern(radio, cell, measured);
-            let measurement = Measurement { cell, slot, ue: number as usize, pattern, measured };
+            let measurement = Measurement { cell, slot, ue: number, pattern, measured };
             let report = receivers.report(radio, measurement);
             downlink.whole(slot, &receivers.reports(cell)[report.index as usize])
         });
@@ -122,14 +135,15 @@ impl Region {
     }
 
     /// Frees the memory of a UE's links to other cells than its neighbours, which have been selected anew.
-    pub fn keep(&mut self, radio: &Radio, ue: usize) {
+    pub fn keep(&mut self, radio: &Radio, ue: UeId) {
         for (radio, receivers) in radio.all().zip(&mut self.receivers) {
             receivers.keep(radio, ue);
         }
     }
 
-    fn cell_mut(&mut self, number: usize) -> &mut Cell {
-        &mut self.cells[number - self.first]
+    fn cell_mut(&mut self, number: CellId) -> &mut Cell {
+        let place = self.place(number);
+        &mut self.cells[place]
     }
 
     /// Whether no TTI is needed.
@@ -189,18 +203,18 @@ impl Region {
         let Region { cells, table, receivers, soundings, .. } = self;
         let receivers = &receivers[0];
         for (_, signal) in soundings {
-            receivers.prefetch_uplink(radio, signal.ue as usize);
+            receivers.prefetch_uplink(radio, signal.ue);
         }
         for cell in cells {
             for slot in cell.downlinks[0].receiving(tti) {
-                let ue = cell.users[usize::from(slot)];
-                receivers.prefetch(radio, ue as usize);
-                prefetch(&table.ues[ue as usize].downlink);
+                let ue = cell.users[slot.index()];
+                receivers.prefetch(radio, ue);
+                prefetch(&table.ues[ue].downlink);
             }
             for sending in cell.uplink.on_air(tti) {
                 let ue = sending.signal.ue;
-                receivers.prefetch_uplink(radio, ue as usize);
-                prefetch(&table.ues[ue as usize].uplink);
+                receivers.prefetch_uplink(radio, ue);
+                prefetch(&table.ues[ue].uplink);
             }
         }
     }
@@ -225,7 +239,7 @@ impl Region {
         self.decoded_down.len() + self.decoded_up.len()
     }
 
-    fn decoded(&mut self, direction: Direction) -> &mut Vec<(u32, Content)> {
+    fn decoded(&mut self, direction: Direction) -> &mut Vec<(UeId, Content)> {
         match direction {
             Direction::Down => &mut self.decoded_down,
             Direction::Up => &mut self.decoded_up,
@@ -266,7 +280,7 @@ impl Region {
                 SignalContent::Report(waiting) => Control::Buffer(waiting),
                 SignalContent::Request => Control::Request,
             };
-            let ue = self.cell(*cell).users[usize::from(*slot)];
+            let ue = self.cell(*cell).users[slot.index()];
             self.table.note(tti, ue, RadioEvent::Control(ControlRecord { content, process: None }));
         }
     }
@@ -286,15 +300,15 @@ impl Region {
         let Region { first, cells, table, receivers, rules, soundings, .. } = self;
         let receivers = &mut receivers[0];
         soundings.clear();
-        for (number, cell) in (*first..).zip(cells) {
+        for (number, cell) in first.onwards().zip(cells) {
             if let Some(slot) = cell.sounding[offset] {
-                let ue = cell.users[slot as usize];
+                let ue = cell.users[slot.index()];
                 if table.has_drx && !table.is_active(ue, tti) {
                     continue;
                 }
-                let commanded = table.ues[ue as usize].commanded;
+                let commanded = table.ues[ue].commanded;
                 let control = &rules.power_control;
-                let power = receivers.uplink_power(radio, ue as usize, prbs, control, commanded);
+                let power = receivers.uplink_power(radio, ue, prbs, control, commanded);
                 soundings.push((number, UplinkSignal { ue, first: 0, prbs: prbs.0, power }));
             }
         }
@@ -309,7 +323,7 @@ impl Region {
                 let before = tti.0 - 1;
                 let Some(latest) = before.checked_sub((before + period - offset) % period) else { continue };
                 let occasions = (tti.0 - skipped..=latest).rev().step_by(period as usize).map(Tti);
-                let ue = cell.users[usize::from(slot)];
+                let ue = cell.users[slot.index()];
                 into.extend(occasions.into_iter().find(|occasion| self.table.is_active(ue, *occasion)));
             }
         }
@@ -321,7 +335,7 @@ impl Region {
         if !self.rules.soundings_apart {
             self.soundings.iter().for_each(|(number, signal)| radio.sound(*number, *signal));
         }
-        for (number, cell) in (self.first..).zip(&self.cells) {
+        for (number, cell) in self.first.onwards().zip(&self.cells) {
             cell.uplink.on_air(tti).iter().for_each(|sending| radio.send_uplink(number, sending.signal));
         }
     }
@@ -330,8 +344,8 @@ impl Region {
     pub fn receive_soundings(&mut self, radio: &Radio, tti: Tti) {
         for (number, signal) in &self.soundings {
             let sinr = self.receivers[0].sounding_sinr(radio, *number, signal);
-            let slot = self.table.ues[signal.ue as usize].slot;
-            self.cells[*number - self.first].uplink.on_sounding(tti, slot, sinr);
+            let slot = self.table.ues[signal.ue].slot;
+            self.cells[number.index() - self.first.index()].uplink.on_sounding(tti, slot, sinr);
         }
     }
 
@@ -339,8 +353,8 @@ impl Region {
     //= TS 36.321 §5.7: without cqi-Mask
     fn hold_reports(&mut self, radio: &Radio, tti: Tti) {
         let ReportTiming { period, delay } = self.rules.reports;
-        for cell in 0..self.cells.len() {
-            for slot in 0..self.cells[cell].users.len() {
+        for cell in self.numbers() {
+            for slot in UeSlot::all().take(self.cell(cell).users.len()) {
                 let Some((ue, newest)) = self.newest_report(cell, slot, tti) else { continue };
                 if newest + delay != tti || newest.0 < period {
                     continue;
@@ -358,8 +372,8 @@ impl Region {
     /// Holds the last channel reports that sleeping UEs have sent in skipped TTIs.
     pub fn hold_skipped(&mut self, radio: &Radio, tti: Tti, skipped: u64) {
         let known = skipped.max(self.rules.remembered);
-        for cell in 0..self.cells.len() {
-            for slot in 0..self.cells[cell].users.len() {
+        for cell in self.numbers() {
+            for slot in UeSlot::all().take(self.cell(cell).users.len()) {
                 let Some((ue, newest)) = self.newest_report(cell, slot, tti) else { continue };
                 let oldest = tti.0.saturating_sub(known) + 1;
                 let mut measured =
@@ -373,17 +387,17 @@ impl Region {
     }
 
     /// The UE in a slot of a cell of the region, and the time of measurement of its newest channel report.
-    fn newest_report(&self, cell: usize, slot: usize, tti: Tti) -> Option<(u32, Tti)> {
-        let ue = Some(self.cells[cell].users[slot]).filter(|user| *user != FREE_SLOT)?;
-        Some((ue, self.rules.reports.measurements(tti).newest(self.rules.reports.phase(slot as u16))))
+    fn newest_report(&self, cell: CellId, slot: UeSlot, tti: Tti) -> Option<(UeId, Tti)> {
+        let ue = Some(self.cell(cell).users[slot.index()]).filter(|user| *user != FREE_SLOT)?;
+        Some((ue, self.rules.reports.measurements(tti).newest(self.rules.reports.phase(slot))))
     }
 
-    fn hold_report(&mut self, radio: &Radio, number: u32, measured: Tti) {
+    fn hold_report(&mut self, radio: &Radio, number: UeId, measured: Tti) {
         let measured = self.access.timing.measurable(measured);
-        let Ue { cell, slot, .. } = self.table.ues[number as usize];
+        let Ue { cell, slot, .. } = self.table.ues[number];
         for (radio, receivers) in radio.all().zip(&mut self.receivers) {
             let pattern = receivers.pattern(radio, cell, measured);
-            let measurement = Measurement { cell, slot, ue: number as usize, pattern, measured };
+            let measurement = Measurement { cell, slot, ue: number, pattern, measured };
             let report = receivers.report(radio, measurement);
             receivers.hold(cell, slot, report);
         }
@@ -395,28 +409,29 @@ impl Region {
         let receivers = &mut receivers[0];
         let groups = radio.ues().div_ceil(MAX_SAMPLES).max(1);
         let group = (tti.0 / SAMPLE_PERIOD) as usize % groups;
-        for (cell, Cell { users, .. }) in (*first..).zip(cells) {
+        for (cell, Cell { users, .. }) in first.onwards().zip(cells) {
             if users.is_empty() {
                 continue;
             }
             let pattern = receivers.pattern(radio, cell, measured);
             let known = receivers.known_at(radio, cell, pattern);
             unknown.clear();
-            let users = (0..).zip(users).map(|(slot, user)| (slot, *user as usize));
-            for (slot, number) in users.filter(|(_, number)| groups == 1 || number % groups == group) {
+            let users = UeSlot::all().zip(users).map(|(slot, user)| (slot, *user));
+            for (slot, number) in users.filter(|(_, number)| groups == 1 || number.index() % groups == group)
+            {
                 // A UE that has only reserved a slot is elsewhere.
-                let Some(ue) = table.ues.find(number as u32) else { continue };
+                let Some(ue) = table.ues.find(number) else { continue };
                 if !ue.joined || (ue.cell, ue.slot) != (cell, slot) {
                     continue;
                 }
-                let known = known.get(usize::from(slot));
-                match known.and_then(|known| known.sinr_of(number as u32, radio.version(number))) {
+                let known = known.get(slot.index());
+                match known.and_then(|known| known.sinr_of(number, radio.version(number))) {
                     Some(sinr) => ue.sample(sinr),
-                    None => unknown.push((slot, number as u32)),
+                    None => unknown.push((slot, number)),
                 }
             }
             for &(slot, number) in &*unknown {
-                let measurement = Measurement { cell, slot, ue: number as usize, pattern, measured };
+                let measurement = Measurement { cell, slot, ue: number, pattern, measured };
                 let sinr = receivers.mean_sinr(radio, measurement);
                 table.get(number).sample(sinr);
             }
@@ -433,29 +448,29 @@ impl Region {
     }
 
     /// Reports the buffer status of all bearers of a UE after a change of its cell or of its RLC.
-    pub fn report_all(&mut self, now: Time, number: u32) {
+    pub fn report_all(&mut self, now: Time, number: UeId) {
         if let Some(report) = self.table.report_all(now, number) {
             report_down(&mut self.cells, self.first, report);
         }
     }
 
     /// Reserves a slot of a cell for a UE, which may be in another region, if a slot and a sounding resource are free.
-    pub fn reserve(&mut self, number: u32, bearer: Bearer, cell: usize) -> Option<u16> {
+    pub fn reserve(&mut self, number: UeId, bearer: Bearer, cell: CellId) -> Option<UeSlot> {
         let (slot, is_new) = self.cell_mut(cell).reserve(number, bearer)?;
         if is_new {
-            let slots = usize::from(slot + 1).next_power_of_two();
+            let slots = (slot.index() + 1).next_power_of_two();
             self.receivers.iter_mut().for_each(|receivers| receivers.reserve(cell, slots));
         }
         Some(slot)
     }
 
     /// Frees a slot.
-    pub fn vacate(&mut self, cell: usize, slot: u16) {
+    pub fn vacate(&mut self, cell: CellId, slot: UeSlot) {
         self.cell_mut(cell).vacate(slot);
     }
 
     /// A packet arrives for a UE. One that is released has no data: its MAC begins anew when it is promoted.
-    pub fn on_packet(&mut self, now: Time, number: u32, direction: Direction) {
+    pub fn on_packet(&mut self, now: Time, number: UeId, direction: Direction) {
         let is_released = self.table.on_packet(now, number, direction);
         let ue = self.table.get(number);
         if is_released && ue.attached {
@@ -477,7 +492,7 @@ impl Region {
     }
 
     /// Lets the cell schedule an attached UE, unless it is being promoted.
-    fn join(&mut self, number: u32, tti: Tti) {
+    fn join(&mut self, number: UeId, tti: Tti) {
         let can_be_scheduled = self.table.join(number, tti);
         let Ue { cell, slot, weight, .. } = *self.table.get(number);
         if let Some(weight) = weight {
@@ -492,25 +507,25 @@ impl Region {
 
     /// Sets the weight of a UE in the scheduler of any cell that serves it. Returns whether the one that serves it now has
     /// weights.
-    pub fn set_weight(&mut self, number: u32, weight: f64) -> bool {
-        let ue = &mut self.table.ues[number as usize];
+    pub fn set_weight(&mut self, number: UeId, weight: f64) -> bool {
+        let ue = &mut self.table.ues[number];
         ue.weight = Some(weight);
         let (cell, slot, attached) = (ue.cell, ue.slot, ue.attached);
         !attached || self.cell_mut(cell).set_weight(slot, weight)
     }
 
     /// Lets the cell of a UE find a place for its configured grant.
-    pub fn configure(&mut self, number: u32) {
-        let ue = &mut self.table.ues[number as usize];
+    pub fn configure(&mut self, number: UeId) {
+        let ue = &mut self.table.ues[number];
         let Some(params) = ue.configured_grant.as_ref().filter(|_| ue.joined) else { return };
-        let uplink = &mut self.cells[ue.cell - self.first].uplink;
+        let uplink = &mut self.cells[ue.cell.index() - self.first.index()].uplink;
         ue.masks_requests = uplink.configure(ue.slot, params) && params.masks_requests;
     }
 
     /// Detaches a UE from its cell; transmissions on air are lost.
-    pub fn detach(&mut self, now: Time, number: u32) {
+    pub fn detach(&mut self, now: Time, number: UeId) {
         self.table.leave(now, number);
-        let stays = |(other, _): &(u32, Content)| *other != number;
+        let stays = |(other, _): &(UeId, Content)| *other != number;
         self.decoded_down.retain(stays);
         self.decoded_up.retain(stays);
         let Ue { cell, slot, .. } = *self.table.get(number);
@@ -518,8 +533,8 @@ impl Region {
     }
 
     /// Attaches a UE to the cell that has reserved a slot for it.
-    pub fn attach(&mut self, now: Time, number: u32) {
-        let ue = &mut self.table.ues[number as usize];
+    pub fn attach(&mut self, now: Time, number: UeId) {
+        let ue = &mut self.table.ues[number];
         ue.attached = true;
         let (cell, slot) = (ue.cell, ue.slot);
         self.join(number, self.access.clock.from(now));
@@ -527,20 +542,20 @@ impl Region {
     }
 
     /// Adds a UE.
-    pub fn admit(&mut self, number: u32, ue: Box<Ue>) {
+    pub fn admit(&mut self, number: UeId, ue: Box<Ue>) {
         self.table.admit(number, ue);
     }
 
     /// Removes a UE that is attached to none of the cells.
-    pub fn release(&mut self, number: u32) -> Box<Ue> {
-        self.receivers.iter_mut().for_each(|receivers| receivers.leave(number as usize));
+    pub fn release(&mut self, number: UeId) -> Box<Ue> {
+        self.receivers.iter_mut().for_each(|receivers| receivers.leave(number));
         self.table.release(number)
     }
 }
 
 /// Passes a report of RLC at the eNB to the MAC of a cell, one of a region that begins with the cell `first`.
 #[inline(always)]
-fn report_down(cells: &mut [Cell], first: usize, report: DownlinkReport) {
+fn report_down(cells: &mut [Cell], first: CellId, report: DownlinkReport) {
     let DownlinkReport { cell, slot, carriers, waiting } = report;
-    cells[cell - first].report(slot, carriers, waiting);
+    cells[cell.index() - first.index()].report(slot, carriers, waiting);
 }

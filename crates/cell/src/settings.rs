@@ -2,7 +2,7 @@
 
 use crate::bearer::Bearer;
 use crate::handover;
-use crate::identity::CellId;
+use crate::identity::{CellId, UeId};
 use crate::mac::outer_loop::OuterLoop;
 use crate::mac::uplink_adaptation::{Schemes, UplinkAdaptation};
 use crate::mac::{configured_grant, drx, outer_loop, pdcch, power_control, scell, sched, uplink_sched};
@@ -95,8 +95,8 @@ impl Radio {
     }
 
     /// Whether the propagation model places the UE with this number in a building, in a run with this seed.
-    pub fn is_indoor(&self, seed: u64, ue: u32) -> bool {
-        self.propagation.build().is_indoor(&propagation::Draws::new(Self::chance(seed), ue as usize, 0))
+    pub fn is_indoor(&self, seed: u64, ue: UeId) -> bool {
+        self.propagation.build().is_indoor(&propagation::Draws::new(Self::chance(seed), ue.index(), 0))
     }
 
     /// The threshold of a UE's neighbours in a network of this many cells; `None`: all cells are neighbours.

@@ -3,7 +3,7 @@
 use crate::scenario::Scenario;
 use airwnd_catalog::Error;
 use airwnd_cell::{
-    BearerSetup, CellId, CellSite, Crew, Ran, RanSetup, ThreadsUnavailable, UeSite, Unbuildable,
+    BearerSetup, CellId, CellSite, Crew, Ran, RanSetup, ThreadsUnavailable, UeId, UeSite, Unbuildable,
 };
 use airwnd_kernel::Stream;
 use airwnd_phy::Position;
@@ -58,7 +58,7 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
         let storeys = Stream::new(seed, "floors");
         let height = move |number: u64| {
             let ue = numbers + number as u32;
-            let floor = group.floors.filter(|_| scenario.radio.is_indoor(seed, ue));
+            let floor = group.floors.filter(|_| scenario.radio.is_indoor(seed, UeId(ue)));
             Metres(
                 group.height.0
                     + STOREY * floor.map_or(0.0, |range| floor_in(storeys.child(ue.into()), range)),
@@ -114,7 +114,7 @@ mod tests {
             for (number, ue) in (0..).zip(&ues).skip(7) {
                 let floor = (ue.position.z.0 - 1.5) / STOREY;
                 assert_eq!(floor, floor.floor());
-                match scenario.radio.is_indoor(seed, number) {
+                match scenario.radio.is_indoor(seed, UeId(number)) {
                     true => counts[floor as usize] += 1,
                     false => outdoors += u32::from(floor == 0.0),
                 }

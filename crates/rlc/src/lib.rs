@@ -90,32 +90,6 @@ impl BufferStatus {
             self.new = self.new.saturating_sub(size.saturating_sub(um::FIXED_HEADER));
         }
     }
-
-    /// Updates the UE's view after a block of `size` bytes.
-    //= exception rlc-am-as-in-ns3: a block holds one STATUS PDU or one data PDU
-    pub fn on_block_up(&mut self, size: Bytes) {
-        let mut size = size;
-        if size > self.status {
-            size -= std::mem::take(&mut self.status);
-        }
-        if self.again > Bytes::ZERO {
-            self.again = self.again.saturating_sub(size);
-        } else {
-            self.new = self.new.saturating_sub(size.saturating_sub(um::FIXED_HEADER));
-        }
-    }
-}
-
-impl BufferStatus {
-    /// Updates the UE's view after a block with this much room for data in 5G-LENA.
-    pub fn on_block_in_lena(&mut self, room: Bytes) {
-        let mut room = room;
-        for part in [&mut self.status, &mut self.again, &mut self.new] {
-            let sent = room.min(*part);
-            *part -= sent;
-            room -= sent;
-        }
-    }
 }
 
 /// Reason for a drop inside a bearer.

@@ -33,7 +33,7 @@ pub enum OneWay {
 
 /// Transmitter and receiver in acknowledged mode, and the PDUs between them.
 pub struct Acknowledged {
-    params: am::Params,
+    rules: &'static dyn am::Rules,
     pub(crate) protocol: Protocol,
     pub(crate) tx: am::Tx,
     rx: am::Rx,
@@ -63,7 +63,7 @@ impl OneWay {
                 OneWay::NrUm(tx.numbering(rlc.um.nr()), rx.numbering(rlc.um.nr()))
             }
             (RlcMode::Am, _) => OneWay::Am(Box::new(Acknowledged {
-                params: rlc.am.clone(),
+                rules: rlc.am.rules(),
                 protocol,
                 tx: am::Tx::new(rlc.am.clone(), protocol, queue).discarding(timer),
                 rx: am::Rx::new(rlc.am.clone(), protocol),
@@ -85,7 +85,7 @@ impl OneWay {
     /// Headers of a PDU, at most.
     pub fn longest_headers(&self) -> Bytes {
         match self {
-            OneWay::Am(way) => way.params.format(way.protocol).longest_headers(),
+            OneWay::Am(way) => way.tx.format().longest_headers(),
             _ => longest_headers(self.protocol()),
         }
     }
@@ -141,9 +141,7 @@ impl OneWay {
                 tx.header() + Bytes(2) * sdus + Bytes(pdu.end - pdu.begin)
             }
             (OneWay::NrUm(tx, _), Content::Um(_)) => tx.transmitted(),
-            (OneWay::Am(way), Content::Am(process)) => {
-                way.blocks[usize::from(process)].size(way.params.format(way.protocol))
-            }
+            (OneWay::Am(way), Content::Am(process)) => way.blocks[usize::from(process)].size(way.tx.format()),
             _ => unreachable!("a bearer sends PDUs of its mode"),
         }
     }
@@ -324,40 +322,12 @@ impl Acknowledged {
         reported: Option<BufferStatus>,
         events: &mut dyn BearerEvents,
     ) -> bool {
-        let Acknowledged { params, tx, rx, blocks, control_region, .. } = self;
+        let Acknowledged { rules, tx, rx, blocks, control_region, .. } = self;
         let block = &mut blocks[process as usize];
         block.clear();
-        let mut room = size;
         let sent_at = if reported.is_some() { now + *control_region } else { now };
-        let mut send_status = |block: &mut am::Block, room: Bytes| {
-            let size = answered.send_status(sent_at, room, &mut block.status);
-            block.has_status |= size.is_some();
-            size
-        };
-        let standard = params.quirks.conduct == am::Conduct::Standard;
-        //= exception rlc-am-as-in-ns3: a block holds one STATUS PDU or one data PDU
-        if let Some(reported) =
-            reported.filter(|reported| !standard && reported.status > Bytes::ZERO && size > reported.status)
-        {
-            send_status(block, reported.status);
-            room -= reported.status;
-            if room <= Bytes(7) || reported.again + reported.new == Bytes::ZERO {
-                return block.has_status;
-            }
-        }
-        if let Some(size) = send_status(block, room) {
-            if !standard {
-                return true;
-            }
-            room -= size;
-        }
-        while let Some(pdu) = tx.transmit(now, sent_at, room, &mut |sdu| rx.expect(sdu), events) {
-            room -= pdu.size;
-            block.data.push(pdu);
-            if !standard {
-                break;
-            }
-        }
+        rules.fill(&mut am::Filling { tx, rx, answered, block, events, now, sent_at }, size, reported);
+        let block = &blocks[process as usize];
         block.has_status || !block.data.is_empty()
     }
 }

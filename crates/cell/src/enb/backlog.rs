@@ -1,6 +1,8 @@
 //! Uplink backlogs of a cell's UEs, as far as the cell knows them.
 
+use super::belief::{Belief, BufferNews, Known};
 use super::pipeline::Pipeline;
+use crate::identity::UeSlot;
 use crate::mac::sched::settle;
 use crate::mac::slots::Slots;
 use airwnd_units::{Bytes, Tti};
@@ -19,24 +21,9 @@ pub(super) fn carried(size: Bytes) -> Bytes {
     size.saturating_sub(Bytes(2))
 }
 
-/// Buffer information that the eNB receives from a UE.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum BufferNews {
-    /// Current backlog.
-    Waits(Bytes),
-    /// A scheduling request: the backlog is not zero.
-    Request,
-    /// Backlog when the UE built the block for a grant; `granted`: bytes granted up to that grant.
-    Waited { waiting: Bytes, granted: u64 },
-    /// The block for this grant was full, with neither padding nor a report. The backlog may not be zero.
-    Full { granted: u64 },
-    /// Nothing was received on this grant for new data, because the UE lost it: its bytes still wait.
-    Missed { granted: u64, carried: Bytes },
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Report {
-    slot: u16,
+    slot: UeSlot,
     news: BufferNews,
 }
 
@@ -44,8 +31,7 @@ struct Report {
 pub(super) struct Backlogs {
     /// Backlog assumed after a scheduling request.
     request_grant: Bytes,
-    /// Whether the newest request or report replaces what is known of a UE's backlog, as in 5G-LENA.
-    replaces: bool,
+    belief: &'static dyn Belief,
     /// Whether a UE may send a request beside a block.
     has_beside: bool,
     /// By slot.
@@ -55,27 +41,18 @@ pub(super) struct Backlogs {
     reports: Pipeline<Report>,
 }
 
-/// Uplink backlog of a UE.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Known {
-    waiting: Bytes,
-    /// Bytes granted for new data so far, and up to the grant answered by the newest report in a block.
-    granted: u64,
-    answered: u64,
-}
-
 impl Backlogs {
     /// Empty backlogs; `depth` is that of the pipeline of reports, of which each TTI has `reported`.
     pub fn new(
         request_grant: Bytes,
-        replaces: bool,
+        belief: &'static dyn Belief,
         has_beside: bool,
         depth: usize,
         reported: usize,
     ) -> Backlogs {
         Backlogs {
             request_grant,
-            replaces,
+            belief,
             has_beside,
             known: Vec::new(),
             backlogged: Slots::default(),
@@ -84,7 +61,7 @@ impl Backlogs {
     }
 
     /// Adds a UE at the first free slot.
-    pub fn admit(&mut self, slot: u16) {
+    pub fn admit(&mut self, slot: UeSlot) {
         settle(&mut self.known, slot, Known::default());
         let users = self.known.len();
         self.backlogged.reserve(users);
@@ -93,23 +70,23 @@ impl Backlogs {
     }
 
     /// Removes the UE of a slot with its reports.
-    pub fn release(&mut self, slot: u16) {
+    pub fn release(&mut self, slot: UeSlot) {
         self.set(slot, Bytes::ZERO);
         self.reports.retain(|report| report.slot != slot);
     }
 
     /// Backlog of a UE.
-    pub fn waiting(&self, slot: u16) -> Bytes {
-        self.known[usize::from(slot)].waiting
+    pub fn waiting(&self, slot: UeSlot) -> Bytes {
+        self.known[slot.index()].waiting
     }
 
     /// Bytes granted to a UE for new data so far.
-    pub fn granted(&self, slot: u16) -> u64 {
-        self.known[usize::from(slot)].granted
+    pub fn granted(&self, slot: UeSlot) -> u64 {
+        self.known[slot.index()].granted
     }
 
     /// The slots of the UEs with a backlog, in ascending order.
-    pub fn slots(&self) -> impl Iterator<Item = u16> {
+    pub fn slots(&self) -> impl Iterator<Item = UeSlot> {
         self.backlogged.iter()
     }
 
@@ -124,7 +101,7 @@ impl Backlogs {
     }
 
     /// Adds a report of a UE that the scheduler knows in the TTI `due`.
-    pub fn push(&mut self, due: Tti, slot: u16, news: BufferNews) {
+    pub fn push(&mut self, due: Tti, slot: UeSlot, news: BufferNews) {
         self.reports.push(due, Report { slot, news });
     }
 
@@ -148,22 +125,18 @@ impl Backlogs {
     }
 
     fn on_report(&mut self, Report { slot, news }: Report) {
-        let known = &mut self.known[usize::from(slot)];
+        let known = &mut self.known[slot.index()];
         match news {
-            BufferNews::Request if self.replaces => self.set(slot, self.request_grant),
-            BufferNews::Waited { waiting, .. } if self.replaces => self.set(slot, waiting),
             BufferNews::Waits(waiting) => self.set(slot, waiting),
             BufferNews::Request => {
-                let waiting = known.waiting.max(self.request_grant);
+                let waiting = self.belief.on_request(known, self.request_grant);
                 self.set(slot, waiting);
             }
-            // HARQ can deliver an older report after a newer one.
-            BufferNews::Waited { waiting, granted } if granted >= known.answered => {
-                known.answered = granted;
-                let since = Bytes(known.granted - granted);
-                self.set(slot, waiting.saturating_sub(since));
+            BufferNews::Waited { waiting, granted } => {
+                if let Some(waiting) = self.belief.on_report(known, waiting, granted) {
+                    self.set(slot, waiting);
+                }
             }
-            BufferNews::Waited { .. } => {}
             // Otherwise only retxBSR-Timer would resolve a mismatch between the backlogs known to the eNB and the UE.
             BufferNews::Full { granted } => {
                 if granted == known.granted && known.waiting == Bytes::ZERO {
@@ -181,37 +154,36 @@ impl Backlogs {
     }
 
     /// A UE has a grant for new data, which carries this much.
-    pub fn on_grant(&mut self, slot: u16, carried: Bytes) {
-        let mut rest = self.rest(slot, carried);
-        if self.replaces && rest > Bytes::ZERO {
-            rest = rest.max(self.request_grant);
-        }
+    pub fn on_grant(&mut self, slot: UeSlot, carried: Bytes) {
+        let rest = self.belief.after_grant(self.rest(slot, carried), self.request_grant);
         self.grant(slot, carried, rest);
     }
 
     /// A UE uses a configured grant, which only now counts as granted.
-    pub fn on_configured(&mut self, slot: u16, carried: Bytes) {
+    pub fn on_configured(&mut self, slot: UeSlot, carried: Bytes) {
         self.grant(slot, carried, self.rest(slot, carried));
     }
 
-    fn rest(&self, slot: u16, carried: Bytes) -> Bytes {
+    fn rest(&self, slot: UeSlot, carried: Bytes) -> Bytes {
         self.waiting(slot).saturating_sub(carried)
     }
 
-    fn grant(&mut self, slot: u16, carried: Bytes, rest: Bytes) {
+    fn grant(&mut self, slot: UeSlot, carried: Bytes, rest: Bytes) {
         self.set(slot, rest);
-        self.known[usize::from(slot)].granted += carried.0;
+        self.known[slot.index()].granted += carried.0;
     }
 
-    fn set(&mut self, slot: u16, waiting: Bytes) {
-        self.known[usize::from(slot)].waiting = waiting;
+    fn set(&mut self, slot: UeSlot, waiting: Bytes) {
+        self.known[slot.index()].waiting = waiting;
         self.backlogged.set(slot, waiting > Bytes::ZERO);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::compat::belief;
     use super::*;
+    use crate::settings::BufferReports;
 
     #[test]
     fn reports_round_up_to_the_level() {
@@ -231,22 +203,22 @@ mod tests {
     }
 
     /// Backlogs of one UE, with a request grant of 150 B.
-    fn backlogs(replaces: bool, has_beside: bool) -> Backlogs {
-        let mut backlogs = Backlogs::new(Bytes(150), replaces, has_beside, 16, 4);
-        backlogs.admit(0);
+    fn backlogs(reports: BufferReports, has_beside: bool) -> Backlogs {
+        let mut backlogs = Backlogs::new(Bytes(150), belief(reports), has_beside, 16, 4);
+        backlogs.admit(UeSlot(0));
         backlogs
     }
 
     fn after(backlogs: &mut Backlogs, news: &[BufferNews]) -> u64 {
-        news.iter().for_each(|news| backlogs.push(Tti(3), 0, *news));
+        news.iter().for_each(|news| backlogs.push(Tti(3), UeSlot(0), *news));
         backlogs.update(Tti(3));
-        assert_eq!(backlogs.is_empty(), backlogs.waiting(0) == Bytes::ZERO);
-        backlogs.waiting(0).0
+        assert_eq!(backlogs.is_empty(), backlogs.waiting(UeSlot(0)) == Bytes::ZERO);
+        backlogs.waiting(UeSlot(0)).0
     }
 
     #[test]
     fn a_request_adds_no_more_than_its_grant() {
-        let mut backlogs = backlogs(false, false);
+        let mut backlogs = backlogs(BufferReports::Requested, false);
         assert_eq!(after(&mut backlogs, &[BufferNews::Request]), 150);
         assert_eq!(after(&mut backlogs, &[BufferNews::Waits(Bytes(700)), BufferNews::Request]), 700);
     }
@@ -254,20 +226,20 @@ mod tests {
     /// 1000 B wait at a grant of 200 B: 300 B were granted since, and an older report changes nothing.
     #[test]
     fn grants_since_a_report_count() {
-        let mut backlogs = backlogs(false, false);
-        backlogs.on_grant(0, Bytes(200));
-        backlogs.on_grant(0, Bytes(300));
+        let mut backlogs = backlogs(BufferReports::Requested, false);
+        backlogs.on_grant(UeSlot(0), Bytes(200));
+        backlogs.on_grant(UeSlot(0), Bytes(300));
         let report = |waiting, granted| BufferNews::Waited { waiting: Bytes(waiting), granted };
         assert_eq!(after(&mut backlogs, &[report(1000, 200)]), 700);
         assert_eq!(after(&mut backlogs, &[report(5000, 0)]), 700);
-        backlogs.on_configured(0, Bytes(100));
-        assert_eq!((backlogs.waiting(0), backlogs.granted(0)), (Bytes(600), 600));
+        backlogs.on_configured(UeSlot(0), Bytes(100));
+        assert_eq!((backlogs.waiting(UeSlot(0)), backlogs.granted(UeSlot(0))), (Bytes(600), 600));
     }
 
     #[test]
     fn bytes_of_a_lost_grant_wait_again_unless_a_later_report_includes_them() {
-        let mut backlogs = backlogs(false, false);
-        backlogs.on_grant(0, Bytes(200));
+        let mut backlogs = backlogs(BufferReports::Requested, false);
+        backlogs.on_grant(UeSlot(0), Bytes(200));
         let missed = BufferNews::Missed { granted: 200, carried: Bytes(200) };
         assert_eq!(after(&mut backlogs, &[missed]), 200);
         assert_eq!(after(&mut backlogs, &[BufferNews::Waited { waiting: Bytes(90), granted: 200 }]), 90);
@@ -276,8 +248,8 @@ mod tests {
 
     #[test]
     fn a_full_block_without_a_report_is_taken_as_a_request() {
-        let mut backlogs = backlogs(false, false);
-        backlogs.on_grant(0, Bytes(200));
+        let mut backlogs = backlogs(BufferReports::Requested, false);
+        backlogs.on_grant(UeSlot(0), Bytes(200));
         assert_eq!(
             after(&mut backlogs, &[BufferNews::Full { granted: 100 }]),
             0,
@@ -289,17 +261,17 @@ mod tests {
     #[test]
     fn a_request_beside_a_block_is_newer_than_its_report() {
         let news = [BufferNews::Request, BufferNews::Waited { waiting: Bytes(0), granted: 0 }];
-        assert_eq!(after(&mut backlogs(false, true), &news), 150);
-        assert_eq!(after(&mut backlogs(false, false), &news), 0);
+        assert_eq!(after(&mut backlogs(BufferReports::Requested, true), &news), 150);
+        assert_eq!(after(&mut backlogs(BufferReports::Requested, false), &news), 0);
     }
 
     /// In 5G-LENA a request replaces a larger backlog, and a rest is at least a request's grant.
     #[test]
     fn backlogs_of_5g_lena_follow_the_newest_report() {
-        let mut backlogs = backlogs(true, true);
+        let mut backlogs = backlogs(BufferReports::Lena, true);
         assert_eq!(after(&mut backlogs, &[BufferNews::Waited { waiting: Bytes(900), granted: 0 }]), 900);
-        backlogs.on_grant(0, Bytes(850));
-        assert_eq!(backlogs.waiting(0), Bytes(150));
+        backlogs.on_grant(UeSlot(0), Bytes(850));
+        assert_eq!(backlogs.waiting(UeSlot(0)), Bytes(150));
         assert_eq!(after(&mut backlogs, &[BufferNews::Waits(Bytes(900)), BufferNews::Request]), 150);
     }
 }

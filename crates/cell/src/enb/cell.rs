@@ -4,6 +4,7 @@ use super::downlink::Downlink;
 use super::uplink::Uplink;
 use super::versions::ReportTiming;
 use crate::bearer::Bearer;
+use crate::identity::{CellId, UeId, UeSlot};
 use crate::mac::outer_loop::OuterLoop;
 use crate::mac::power_control;
 use crate::mac::uplink_adaptation::Schemes;
@@ -16,17 +17,17 @@ use airwnd_units::Tti;
 use std::ops::Range;
 
 /// Entry of a free slot.
-pub(crate) const FREE_SLOT: u32 = u32::MAX;
+pub(crate) const FREE_SLOT: UeId = UeId(u32::MAX);
 
 /// A cell with a downlink on each carrier, and an uplink on the primary one.
 pub(crate) struct Cell {
     /// By slot; [`FREE_SLOT`] in free slots.
-    pub users: Vec<u32>,
+    pub users: Vec<UeId>,
     /// By carrier.
     pub downlinks: Vec<Downlink>,
     pub uplink: Uplink,
     /// Slots by offset of the sounding signal; at most one per offset, since each offset is one resource.
-    pub sounding: Vec<Option<u16>>,
+    pub sounding: Vec<Option<UeSlot>>,
 }
 
 /// Properties that all cells have in common.
@@ -46,7 +47,7 @@ impl Cell {
     ///
     /// # Errors
     /// A message, if two UEs have the same sounding offset, or one does not fit the period.
-    pub fn new(plan: &CellPlan<'_>, number: usize, users: Vec<u32>) -> Result<Cell, String> {
+    pub fn new(plan: &CellPlan<'_>, number: CellId, users: Vec<UeId>) -> Result<Cell, String> {
         let &CellPlan { setup, carriers, schemes, outer_loops, reports, srs_period: period } = plan;
         let downlinks = carriers.iter().zip(outer_loops);
         let mut cell = Cell {
@@ -57,13 +58,15 @@ impl Cell {
             sounding: vec![None; period as usize],
             users: Vec::new(),
         };
-        for (slot, ue) in (0..).zip(&users) {
-            let site = &setup.ues[*ue as usize];
+        for (slot, ue) in UeSlot::all().zip(&users) {
+            let site = &setup.ues[ue.index()];
             cell.admit(slot, Bearer::together(site.bearers.iter().map(|bearer| bearer.qos)));
-            let offset = site.srs_offset.unwrap_or(slot);
+            let offset = site.srs_offset.unwrap_or(slot.0);
             match cell.sounding.get_mut(usize::from(offset)) {
                 Some(free @ None) => *free = Some(slot),
-                Some(_) => return Err(format!("two UEs of cell {number} have the sounding offset {offset}")),
+                Some(_) => {
+                    return Err(format!("two UEs of cell {} have the sounding offset {offset}", number.0));
+                }
                 None => {
                     return Err(format!(
                         "a sounding offset of {offset} does not fit a period of {period} TTI"
@@ -76,7 +79,7 @@ impl Cell {
 
     /// Reports the backlog of the UE in a slot to the carriers that serve it.
     #[inline(always)]
-    pub fn report(&mut self, slot: u16, carriers: u8, waiting: BufferStatus) {
+    pub fn report(&mut self, slot: UeSlot, carriers: u8, waiting: BufferStatus) {
         let (primary, secondary) = self.downlinks.split_first_mut().expect("a cell has carriers");
         primary.on_report(slot, waiting);
         // Mostly there is none, and each packet is reported: a loop over all would cost more than the report.
@@ -162,7 +165,7 @@ impl Cell {
     }
 
     /// Reserves a slot for a UE, if a slot and a sounding resource are free. Returns the slot, and whether it is new.
-    pub fn reserve(&mut self, number: u32, bearer: Bearer) -> Option<(u16, bool)> {
+    pub fn reserve(&mut self, number: UeId, bearer: Bearer) -> Option<(UeSlot, bool)> {
         let Cell { users, sounding, .. } = self;
         let slot = users.iter().position(|user| *user == FREE_SLOT).unwrap_or(users.len());
         let is_new = slot == users.len();
@@ -173,40 +176,41 @@ impl Cell {
             users.push(FREE_SLOT);
         }
         users[slot] = number;
-        self.admit(slot as u16, bearer);
-        Some((slot as u16, is_new))
+        let slot = UeSlot(slot as u16);
+        self.admit(slot, bearer);
+        Some((slot, is_new))
     }
 
     /// Gives the UE of a reserved slot a sounding resource.
-    pub fn attach(&mut self, slot: u16) {
+    pub fn attach(&mut self, slot: UeSlot) {
         let resource = self.sounding.iter_mut().find(|user| user.is_none());
         *resource.expect("each slot has a sounding resource") = Some(slot);
     }
 
     /// Sets the weight of a UE on all carriers. Returns whether the scheduler has weights.
-    pub fn set_weight(&mut self, slot: u16, weight: f64) -> bool {
+    pub fn set_weight(&mut self, slot: UeSlot, weight: f64) -> bool {
         self.downlinks.iter_mut().all(|downlink| downlink.set_weight(slot, weight))
     }
 
     /// Frees a slot.
-    pub fn vacate(&mut self, slot: u16) {
+    pub fn vacate(&mut self, slot: UeSlot) {
         self.release(slot);
-        self.users[usize::from(slot)] = FREE_SLOT;
+        self.users[slot.index()] = FREE_SLOT;
         self.sounding.iter_mut().filter(|user| **user == Some(slot)).for_each(|user| *user = None);
     }
 
     /// Discards the state of a UE, which keeps its slot.
-    pub fn restart(&mut self, slot: u16, bearer: Bearer) {
+    pub fn restart(&mut self, slot: UeSlot, bearer: Bearer) {
         self.release(slot);
         self.admit(slot, bearer);
     }
 
-    fn admit(&mut self, slot: u16, bearer: Bearer) {
+    fn admit(&mut self, slot: UeSlot, bearer: Bearer) {
         self.downlinks.iter_mut().for_each(|downlink| downlink.admit(slot, bearer));
         self.uplink.admit(slot);
     }
 
-    fn release(&mut self, slot: u16) {
+    fn release(&mut self, slot: UeSlot) {
         self.downlinks.iter_mut().for_each(|downlink| downlink.release(slot));
         self.uplink.release(slot);
     }

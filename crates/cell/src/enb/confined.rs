@@ -1,5 +1,6 @@
 //! Assignments and grants in a PDCCH of limited capacity.
 
+use crate::identity::{UeId, UeSlot};
 use crate::mac::pdcch::Pdcch;
 use crate::radio::Air;
 use crate::ue::MacSide;
@@ -13,13 +14,13 @@ pub(crate) struct Confined<'a> {
 
 impl Confined<'_> {
     /// Takes CCEs for the UE in a slot of the cell; `None`: all of its candidates are taken.
-    pub fn assign(&mut self, slot: u16, ues: &MacSide<'_>) -> Option<Level> {
+    pub fn assign(&mut self, slot: UeSlot, ues: &MacSide<'_>) -> Option<Level> {
         let level = self.level(ues.number(slot));
         self.pdcch.take(slot, level).map(|_| level)
     }
 
     /// Takes CCEs for the new data of a direction, in this order. Returns whether all UEs have got some.
-    pub fn hold(&mut self, ues: &MacSide<'_>, slots: impl Iterator<Item = u16>) -> bool {
+    pub fn hold(&mut self, ues: &MacSide<'_>, slots: impl Iterator<Item = UeSlot>) -> bool {
         self.pdcch.start_direction();
         let mut all = true;
         for slot in slots {
@@ -29,8 +30,8 @@ impl Confined<'_> {
         all
     }
 
-    fn level(&mut self, ue: u32) -> Level {
+    fn level(&mut self, ue: UeId) -> Level {
         let Air { radio, ref mut receivers } = self.air;
-        self.pdcch.level(receivers.control_sinr(radio, ue as usize))
+        self.pdcch.level(receivers.control_sinr(radio, ue))
     }
 }

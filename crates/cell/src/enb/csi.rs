@@ -5,7 +5,6 @@
 //! |---|---|---|
 //! | [`Versions`] | phase within the reporting period | looking for a newer report of each UE in each TTI |
 //! | `states` | slot, and the version of its report | copying a report that is known |
-//! | `newest` | phase, within a decision | looking for the same transmissions for each UE of a phase |
 //! | [`Views`] | list of candidates | copying the views of UEs that have not changed |
 //!
 //! The reports themselves are those of [`Receivers`](crate::radio::Receivers), which measures what is not known.
@@ -13,6 +12,7 @@
 use super::known_channels::{KnownChannels, LOWEST};
 use super::versions::{Measurements, ReportTiming, Versions};
 use super::views::Views;
+use crate::identity::{CellId, UeSlot};
 use crate::mac::sched::{Candidates, UeView, settle};
 use crate::mac::slots::Slots;
 use crate::radio::{Air, Measurement, Receivers, Report};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// The channel state of a cell's UEs on a carrier.
 pub(crate) struct Csi {
     /// Number of the cell.
-    cell: usize,
+    cell: CellId,
     access: Arc<Access>,
     timing: ReportTiming,
     versions: Versions,
@@ -38,10 +38,6 @@ pub(crate) struct Csi {
     moves: u64,
     /// UEs whose reports are known; `None`: all are.
     known: Option<KnownChannels>,
-    /// Newest measurement of each phase.
-    newest: Vec<Newest>,
-    /// Number of decisions.
-    decisions: u64,
     views: Views,
 }
 
@@ -54,19 +50,9 @@ struct State {
     version: Option<u64>,
 }
 
-/// The newest measurement of a phase.
-#[derive(Clone, Copy)]
-struct Newest {
-    /// Number of the decision in which it was looked up.
-    decision: u64,
-    /// The cell's transmissions that were measured.
-    pattern: usize,
-    measured: Tti,
-}
-
 impl State {
     /// A new UE at this slot.
-    fn at(slot: u16) -> State {
+    fn at(slot: UeSlot) -> State {
         let view = UeView {
             queue: Bytes::ZERO,
             head_of_line: Span::ZERO,
@@ -82,7 +68,7 @@ impl State {
 
 impl Csi {
     /// The channel state of the UEs of a cell without UEs.
-    pub fn new(cell: usize, access: &Arc<Access>, timing: ReportTiming) -> Csi {
+    pub fn new(cell: CellId, access: &Arc<Access>, timing: ReportTiming) -> Csi {
         Csi {
             cell,
             access: access.clone(),
@@ -92,14 +78,12 @@ impl Csi {
             stale: Slots::default(),
             moves: 0,
             known: KnownChannels::new(access, Direction::Down),
-            newest: vec![Newest { decision: 0, pattern: 0, measured: Tti(0) }; timing.period as usize],
-            decisions: 0,
             views: Views::default(),
         }
     }
 
     /// Adds a UE at the first free slot.
-    pub fn admit(&mut self, slot: u16) {
+    pub fn admit(&mut self, slot: UeSlot) {
         settle(&mut self.states, slot, State::at(slot));
         let count = self.states.len();
         self.stale.reserve(count);
@@ -112,20 +96,20 @@ impl Csi {
     }
 
     /// Removes the UE of a slot.
-    pub fn release(&mut self, slot: u16) {
-        self.states[usize::from(slot)] = State::at(slot);
+    pub fn release(&mut self, slot: UeSlot) {
+        self.states[slot.index()] = State::at(slot);
     }
 
     /// Notes the backlog of a UE. Returns whether it had data before.
     #[inline(always)]
-    pub fn set_backlog(&mut self, slot: u16, backlog: Bytes) -> bool {
-        let queue = &mut self.states[usize::from(slot)].view.queue;
+    pub fn set_backlog(&mut self, slot: UeSlot, backlog: Bytes) -> bool {
+        let queue = &mut self.states[slot.index()].view.queue;
         self.views.note_change(slot);
         std::mem::replace(queue, backlog) > Bytes::ZERO
     }
 
     /// Notes feedback to a block of a UE, by which the cell learns its channel.
-    pub fn on_feedback(&mut self, slot: u16, tti: Tti) {
+    pub fn on_feedback(&mut self, slot: UeSlot, tti: Tti) {
         if let Some(known) = &mut self.known {
             known.learn(slot, tti);
         }
@@ -157,32 +141,26 @@ impl Csi {
         }
         if radio.is_large() {
             let measuring = self.stale.iter_common(slots);
-            measuring.for_each(|slot| receivers.prefetch(radio, ues.number(slot) as usize));
+            measuring.for_each(|slot| receivers.prefetch(radio, ues.number(slot)));
         }
         let measurements = self.timing.measurements(tti);
-        self.decisions += 1;
-        let Csi { cell, access, timing, versions, states, stale, newest, decisions, views, .. } = self;
+        let Csi { cell, access, timing, versions, states, stale, views, .. } = self;
         stale.take_common(slots, |slot| {
-            let (phase, ue) = (timing.phase(slot), ues.number(slot) as usize);
+            let (phase, ue) = (timing.phase(slot), ues.number(slot));
             // Both parts grow, so that equal sums are equal numbers.
             let version = Some(versions.at(phase) + radio.version(ue));
-            let state = &mut states[usize::from(slot)];
+            let state = &mut states[slot.index()];
             if state.version != version {
                 state.version = version;
-                let newest = &mut newest[usize::from(phase)];
-                if newest.decision != *decisions {
-                    let measured = access.timing.measurable(measurements.newest(phase));
-                    let pattern = receivers.pattern(radio, *cell, measured);
-                    *newest = Newest { decision: *decisions, pattern, measured };
-                }
-                let Newest { pattern, measured, .. } = *newest;
+                let measured = access.timing.measurable(measurements.newest(phase));
+                let pattern = receivers.pattern(radio, *cell, measured);
                 let measurement = Measurement { cell: *cell, slot, ue, pattern, measured };
                 let report = receivers.newest_report(radio, measurement);
                 set_report(&mut state.view, report);
                 views.note_report(slot);
             }
         });
-        views.list(slots, |slot| states[usize::from(slot)].view);
+        views.list(slots, |slot| states[slot.index()].view);
         if ues.has_drx() {
             self.use_held_reports(measurements, receivers, ues);
         }
@@ -219,7 +197,7 @@ impl Csi {
     }
 
     /// The view of a listed UE.
-    pub fn view(&self, slot: u16) -> &UeView {
+    pub fn view(&self, slot: UeSlot) -> &UeView {
         self.views.of(slot)
     }
 
@@ -229,7 +207,7 @@ impl Csi {
     }
 
     /// Leaves some of the listed UEs, until the next list.
-    pub fn retain(&mut self, stays: impl Fn(u16) -> bool) {
+    pub fn retain(&mut self, stays: impl Fn(UeSlot) -> bool) {
         self.views.retain(stays);
     }
 }

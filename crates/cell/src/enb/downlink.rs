@@ -7,11 +7,11 @@ use super::csi::Csi;
 use super::log::Log;
 use super::pipeline::Pipeline;
 use super::versions::ReportTiming;
-use crate::identity::CarrierId;
+use crate::identity::{CarrierId, CellId, UeId, UeSlot};
 use crate::mac::outer_loop::OuterLoop;
 use crate::mac::pdcch::Pdcch;
 use crate::mac::sched::{
-    ChannelState, Grants, Grid, Identity, LinkAdaptation, Rbgs, Scheduler, UeView, settle,
+    ChannelState, Grants, Grid, Identity, LinkAdaptation, Properties, Rbgs, Scheduler, UeView, settle,
 };
 use crate::mac::slots::Slots;
 use crate::mac::{Block, Content, Reception};
@@ -34,14 +34,15 @@ use std::sync::Arc;
 pub(crate) struct Downlink {
     access: Arc<Access>,
     /// Number of the cell.
-    cell: usize,
+    cell: CellId,
     /// Number of the carrier.
     carrier: CarrierId,
     /// Number of its first HARQ process among those of all carriers.
     first_process: u8,
     scheduler: Box<dyn Scheduler>,
-    /// Whether it serves UEs without data.
-    serves_idle: bool,
+    properties: Properties,
+    /// Whether it decides by delay.
+    uses_delay: bool,
     grid: Grid,
     outer_loop: Option<OuterLoop>,
     csi: Csi,
@@ -71,7 +72,7 @@ pub(crate) struct Downlink {
     /// UEs that can be scheduled.
     candidates: Slots,
     grants: Grants,
-    served: Vec<(u16, Bytes)>,
+    served: Vec<(UeSlot, Bytes)>,
 }
 
 /// Backlog and HARQ processes of a UE; their blocks are stored separately.
@@ -96,7 +97,7 @@ struct Process {
 /// A HARQ process of a UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ProcessId {
-    slot: u16,
+    slot: UeSlot,
     process: u8,
 }
 
@@ -139,17 +140,17 @@ impl Downlink {
     /// The downlink of a cell without UEs on a carrier, with this outer loop.
     pub fn new(
         setup: &RanSetup,
-        cell: usize,
+        cell: CellId,
         carrier: &ComponentCarrier,
         reports: ReportTiming,
         outer_loop: Option<OuterLoop>,
     ) -> Self {
         let access = &carrier.access;
         let mut seed =
-            Stream::new(setup.seed, "downlink scheduler").child(cell as u64).child(carrier.number.into());
-        let identity = Identity { cell: cell as u16, carrier: carrier.number, seed: seed.next_u64() };
+            Stream::new(setup.seed, "downlink scheduler").child(cell.0.into()).child(carrier.number.into());
+        let identity = Identity { cell, carrier: CarrierId(carrier.number), seed: seed.next_u64() };
         let grid = Grid { identity, ..Grid::of(access) };
-        let scheduler = setup.mac.scheduler.build(&grid);
+        let mut scheduler = setup.mac.scheduler.build(&grid);
         Downlink {
             access: access.clone(),
             cell,
@@ -157,7 +158,8 @@ impl Downlink {
             first_process: carrier.number * access.timing.processes,
             outer_loop,
             csi: Csi::new(cell, access, reports),
-            serves_idle: scheduler.serves_idle(),
+            properties: scheduler.properties(),
+            uses_delay: scheduler.by_delay().is_some(),
             scheduler,
             grid,
             max_transmissions: setup.mac.harq_transmissions,
@@ -208,7 +210,7 @@ impl Downlink {
     }
 
     /// Adds a UE at the first free slot.
-    pub fn admit(&mut self, slot: u16, bearer: crate::bearer::Bearer) {
+    pub fn admit(&mut self, slot: UeSlot, bearer: crate::bearer::Bearer) {
         self.scheduler.admit(slot, &bearer);
         settle(&mut self.users, slot, User { is_admitted: true, ..User::default() });
         let count = self.users.len();
@@ -225,10 +227,10 @@ impl Downlink {
 
     /// Removes the UE of a slot and discards its HARQ processes.
     //= TS 36.321 §5.9
-    pub fn release(&mut self, slot: u16) {
+    pub fn release(&mut self, slot: UeSlot) {
         self.scheduler.release(slot);
         self.set_queue(slot, BufferStatus::default());
-        self.users[slot as usize] = User::default();
+        self.users[slot.index()] = User::default();
         self.csi.release(slot);
         self.update_ready(slot);
         self.clear(slot);
@@ -238,7 +240,7 @@ impl Downlink {
     }
 
     /// Sets the weight of a UE. Returns whether the scheduler has weights.
-    pub fn set_weight(&mut self, slot: u16, weight: f64) -> bool {
+    pub fn set_weight(&mut self, slot: UeSlot, weight: f64) -> bool {
         self.scheduler.set_weight(slot, weight)
     }
 
@@ -248,8 +250,8 @@ impl Downlink {
     }
 
     /// Index of the first process of a UE.
-    fn first_index(&self, slot: u16) -> usize {
-        usize::from(slot) * self.count()
+    fn first_index(&self, slot: UeSlot) -> usize {
+        slot.index() * self.count()
     }
 
     /// Index of a process.
@@ -257,29 +259,29 @@ impl Downlink {
         self.first_index(id.slot) + usize::from(id.process)
     }
 
-    fn clear(&mut self, slot: u16) {
+    fn clear(&mut self, slot: UeSlot) {
         let (first, count) = (self.first_index(slot), self.count());
         self.processes[first..first + count].fill(None);
     }
 
     /// Buffer status reported by RLC.
     #[inline(always)]
-    pub fn on_report(&mut self, slot: u16, waiting: BufferStatus) {
+    pub fn on_report(&mut self, slot: UeSlot, waiting: BufferStatus) {
         // Periodic reports mostly repeat what is known.
-        if self.users[usize::from(slot)].queue != waiting {
+        if self.users[slot.index()].queue != waiting {
             self.set_queue(slot, waiting);
         }
     }
 
     /// The slot of the UE with this index among those of the last decision, and the rest of its backlog.
-    pub fn served(&self, index: usize) -> Option<(u16, BufferStatus)> {
+    pub fn served(&self, index: usize) -> Option<(UeSlot, BufferStatus)> {
         let (slot, _) = *self.served.get(index)?;
-        Some((slot, self.users[usize::from(slot)].queue))
+        Some((slot, self.users[slot.index()].queue))
     }
 
     #[inline(always)]
-    fn set_queue(&mut self, slot: u16, waiting: BufferStatus) {
-        self.users[slot as usize].queue = waiting;
+    fn set_queue(&mut self, slot: UeSlot, waiting: BufferStatus) {
+        self.users[slot.index()].queue = waiting;
         let total = waiting.total();
         let (had_data, has_data) = (self.csi.set_backlog(slot, total), total > Bytes::ZERO);
         if had_data != has_data {
@@ -289,20 +291,20 @@ impl Downlink {
         }
     }
 
-    fn update_ready(&mut self, slot: u16) {
-        let User { queue, busy, is_admitted, .. } = &self.users[slot as usize];
-        let is_served = queue.total() > Bytes::ZERO || self.serves_idle && *is_admitted;
+    fn update_ready(&mut self, slot: UeSlot) {
+        let User { queue, busy, is_admitted, .. } = &self.users[slot.index()];
+        let is_served = queue.total() > Bytes::ZERO || self.properties.serves_idle && *is_admitted;
         self.ready.set(slot, is_served && *busy != self.all_busy);
     }
 
     /// Bytes that the carrier would carry in a TTI, averaged over a TDD pattern, if all RBGs were granted to the UE of a
     /// slot with this report.
-    pub fn whole(&self, slot: u16, state: &ChannelState) -> f64 {
+    pub fn whole(&self, slot: UeSlot, state: &ChannelState) -> f64 {
         let kinds = (0..).zip(self.access.timing.kinds()).filter(|(_, share)| *share > 0.0);
         kinds.map(|(kind, share)| share * self.whole_in(kind, slot, state).0 as f64).sum()
     }
 
-    fn whole_in(&self, kind: u8, slot: u16, state: &ChannelState) -> Bytes {
+    fn whole_in(&self, kind: u8, slot: UeSlot, state: &ChannelState) -> Bytes {
         let block = |cqi: Cqi, groups: u32| {
             let mcs = self.mcs(slot, cqi);
             match cqi {
@@ -311,7 +313,7 @@ impl Downlink {
             }
         };
         let all = u32::from(self.grid.rbgs);
-        match (self.scheduler.link_adaptation(), state.flat) {
+        match (self.properties.link_adaptation, state.flat) {
             (LinkAdaptation::Wideband, _) => block(state.wideband, all),
             (LinkAdaptation::LowestSubband, Some(cqi)) => block(cqi, all),
             (LinkAdaptation::LowestSubband, None) => {
@@ -322,11 +324,11 @@ impl Downlink {
 
     /// Whether the wideband CQI is used.
     pub fn uses_wideband(&self) -> bool {
-        self.scheduler.uses_wideband()
+        self.properties.uses_wideband
     }
 
     /// The MCS for a UE that reports this CQI.
-    fn mcs(&self, slot: u16, cqi: Cqi) -> Mcs {
+    fn mcs(&self, slot: UeSlot, cqi: Cqi) -> Mcs {
         match &self.outer_loop {
             None => self.access.mcs_of(cqi),
             Some(outer_loop) => outer_loop.mcs(slot, cqi),
@@ -340,7 +342,7 @@ impl Downlink {
 
     /// Whether there are UEs that the scheduler serves.
     fn has_users(&self) -> bool {
-        self.backlogged > 0 || self.serves_idle && !self.ready.is_empty()
+        self.backlogged > 0 || self.properties.serves_idle && !self.ready.is_empty()
     }
 
     /// Whether no TTI is needed.
@@ -384,7 +386,7 @@ impl Downlink {
                 .retain(|slot| ues.is_active(slot, on_air) && ues.is_activated(slot, carrier, on_air));
         }
         self.csi.refresh(tti, &self.candidates, &mut air, ues);
-        if self.scheduler.uses_delay() {
+        if self.uses_delay {
             self.note_delays(tti, ues);
         }
         self.grants.clear();
@@ -411,7 +413,7 @@ impl Downlink {
             //= exception no-mac-headers
             let prbs = air.radio.prbs_of(rbgs);
             let size = self.access.block_in(rank, kind, mcs, prbs);
-            let process = self.users[slot as usize].next_free(self.all_busy);
+            let process = self.users[slot.index()].next_free(self.all_busy);
             let content = ues.transmit_down(slot, tti, size, self.first_process + process);
             let on_air = tti + self.access.timing.decision_to_air;
             if content.is_some() {
@@ -461,7 +463,7 @@ impl Downlink {
 
     fn send_new(&mut self, tti: Tti, sent: OnAir, held: Process) {
         let (OnAir { id, .. }, block) = (sent, held.block);
-        let user = &mut self.users[id.slot as usize];
+        let user = &mut self.users[id.slot.index()];
         user.busy |= 1 << id.process;
         user.last = id.process;
         let mut waiting = user.queue;
@@ -532,7 +534,7 @@ impl Downlink {
     fn free(&mut self, id: ProcessId) {
         let index = self.index(id);
         self.processes[index] = None;
-        self.users[id.slot as usize].busy &= !(1 << id.process);
+        self.users[id.slot.index()].busy &= !(1 << id.process);
         self.update_ready(id.slot);
     }
 
@@ -595,7 +597,7 @@ impl Downlink {
     /// The CQI on which the MCS of a new block is based.
     #[inline]
     fn cqi(&self, view: &UeView, rbgs: Rbgs, reports: &[ChannelState]) -> Cqi {
-        match self.scheduler.link_adaptation() {
+        match self.properties.link_adaptation {
             LinkAdaptation::Wideband => view.wideband,
             LinkAdaptation::LowestSubband => view.lowest(rbgs, reports),
         }
@@ -607,7 +609,7 @@ impl Downlink {
     }
 
     /// The slots of the UEs to which blocks are on air.
-    pub fn receiving(&self, tti: Tti) -> impl Iterator<Item = u16> {
+    pub fn receiving(&self, tti: Tti) -> impl Iterator<Item = UeSlot> {
         self.air.at(tti).iter().map(|sent| sent.id.slot)
     }
 
@@ -617,7 +619,7 @@ impl Downlink {
         tti: Tti,
         mut air: Air<'_>,
         ues: &mut MacSide<'_>,
-        decoded: &mut Vec<(u32, Content)>,
+        decoded: &mut Vec<(UeId, Content)>,
     ) {
         let mut index = 0;
         while let Some(sent) = self.air.get(tti, index) {
@@ -636,7 +638,7 @@ impl Downlink {
         sent: OnAir,
         air: &mut Air<'_>,
         ues: &mut MacSide<'_>,
-        decoded: &mut Vec<(u32, Content)>,
+        decoded: &mut Vec<(UeId, Content)>,
     ) {
         let consequences = self.access.timing.slot(tti);
         let OnAir { id, level, rbgs, prbs } = sent;

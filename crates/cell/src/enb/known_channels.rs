@@ -1,5 +1,6 @@
 //! UEs whose channel a cell knows from their blocks, as in 5G-LENA.
 
+use crate::identity::UeSlot;
 use crate::mac::sched::settle;
 use airwnd_kernel::Direction;
 use airwnd_phy::Cqi;
@@ -29,13 +30,13 @@ impl KnownChannels {
     }
 
     /// Adds a UE at a slot.
-    pub fn admit(&mut self, slot: u16) {
+    pub fn admit(&mut self, slot: UeSlot) {
         settle(&mut self.last, slot, None);
     }
 
     /// Learns the channel of a UE.
-    pub fn learn(&mut self, slot: u16, tti: Tti) {
-        self.last[usize::from(slot)] = Some(tti);
+    pub fn learn(&mut self, slot: UeSlot, tti: Tti) {
+        self.last[slot.index()] = Some(tti);
     }
 
     /// Forgets the channels of UEs without blocks.
@@ -45,8 +46,8 @@ impl KnownChannels {
     }
 
     /// Whether the channel of a UE is known.
-    pub fn contains(&self, slot: u16) -> bool {
-        self.last[usize::from(slot)].is_some()
+    pub fn contains(&self, slot: UeSlot) -> bool {
+        self.last[slot.index()].is_some()
     }
 }
 
@@ -80,13 +81,13 @@ mod tests {
         let tdd = nr::Params { quirks, ..params("pattern = \"DDDSU\"") }.on(Prbs(51));
         for (direction, slots) in [(Direction::Down, 2500), (Direction::Up, 10_000)] {
             let mut known = KnownChannels::new(&tdd, direction).unwrap();
-            known.admit(0);
-            assert!(!known.contains(0));
-            known.learn(0, Tti(7));
+            known.admit(UeSlot(0));
+            assert!(!known.contains(UeSlot(0)));
+            known.learn(UeSlot(0), Tti(7));
             known.forget(Tti(6 + slots));
-            assert!(known.contains(0));
+            assert!(known.contains(UeSlot(0)));
             known.forget(Tti(7 + slots));
-            assert!(!known.contains(0));
+            assert!(!known.contains(UeSlot(0)));
         }
     }
 }

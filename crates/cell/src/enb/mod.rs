@@ -1,7 +1,9 @@
 //! The eNB (gNB in NR): cells with their MAC. It sees a UE through [`MacSide`](crate::ue::MacSide) alone.
 
 mod backlog;
+mod belief;
 mod cell;
+mod compat;
 mod confined;
 mod csi;
 mod downlink;

@@ -6,10 +6,13 @@
 
 mod records;
 
-use super::backlog::{Backlogs, BufferNews, carried, quantised};
+use super::backlog::{Backlogs, carried, quantised};
+use super::belief::{Belief, BufferNews};
+use super::compat::belief;
 use super::confined::Confined;
 use super::pipeline::Pipeline;
 use super::uplink_channel::{Received, UplinkChannels};
+use crate::identity::{CellId, UeId, UeSlot};
 use crate::mac::configured_grant::{self, Configured, find_place};
 use crate::mac::control_elements::Elements;
 use crate::mac::power_control;
@@ -18,7 +21,7 @@ use crate::mac::uplink_adaptation::Schemes;
 use crate::mac::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
 use crate::mac::{Block, Content, make_room};
 use crate::radio::{Air, UplinkSignal};
-use crate::settings::{BufferReports, RanSetup};
+use crate::settings::RanSetup;
 use crate::trace::BlockOutcome;
 use crate::ue::{self, Answer, GrantedBlock, MacSide};
 use airwnd_kernel::Direction;
@@ -32,12 +35,11 @@ use std::sync::Arc;
 pub(crate) struct Uplink {
     access: Arc<Access>,
     /// Number of the cell.
-    cell: usize,
+    cell: CellId,
     scheduler: Box<dyn UplinkScheduler>,
     prbs: Prbs,
     max_transmissions: u8,
-    /// Whether UEs request grants and report within blocks.
-    requested: bool,
+    belief: &'static dyn Belief,
     backlogs: Backlogs,
     channels: UplinkChannels,
     /// HARQ processes in use in an asynchronous uplink, by slot, one bit each.
@@ -55,10 +57,10 @@ pub(crate) struct Uplink {
     // Scratch lists, kept for their capacity.
     due_grants: Vec<Grant>,
     due_sendings: Vec<Sending>,
-    repeated: Vec<u16>,
+    repeated: Vec<UeSlot>,
     views: Vec<UplinkView>,
     shares: Vec<Share>,
-    served: Vec<(u16, Bytes)>,
+    served: Vec<(UeSlot, Bytes)>,
 }
 
 /// Counters of a cell's uplink.
@@ -70,7 +72,7 @@ pub(crate) struct UplinkFigures {
 
 #[derive(Clone, Copy, Debug)]
 struct Grant {
-    slot: u16,
+    slot: UeSlot,
     first: u16,
     prbs: u16,
     mcs: Mcs,
@@ -100,7 +102,7 @@ struct Context {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sending {
-    slot: u16,
+    slot: UeSlot,
     pub signal: UplinkSignal,
     block: Block,
     elements: Elements,
@@ -110,9 +112,8 @@ pub(crate) struct Sending {
 
 impl Uplink {
     /// The uplink of a cell with space for this many UEs.
-    pub fn new(setup: &RanSetup, cell: usize, access: &Arc<Access>, schemes: Schemes, users: usize) -> Self {
-        let requested = setup.mac.quirks.buffer_reports != BufferReports::Ideal;
-        let replaces = setup.mac.quirks.buffer_reports == BufferReports::Lena;
+    pub fn new(setup: &RanSetup, cell: CellId, access: &Arc<Access>, schemes: Schemes, users: usize) -> Self {
+        let belief = belief(setup.mac.quirks.buffer_reports);
         let has_beside = access.timing.round_trip.is_none();
         let depth = access.timing.depth;
         // A UE may have several bearers, and a cell receives more UEs by handover.
@@ -124,8 +125,8 @@ impl Uplink {
             scheduler: setup.mac.uplink_scheduler.build(&setup.mac.scheduler),
             prbs: access.prbs,
             max_transmissions: setup.mac.harq_transmissions,
-            requested,
-            backlogs: Backlogs::new(setup.mac.request_grant, replaces, has_beside, depth, reported),
+            belief,
+            backlogs: Backlogs::new(setup.mac.request_grant, belief, has_beside, depth, reported),
             channels: UplinkChannels::new(setup, access, schemes),
             busy: Vec::new(),
             all_busy: ((1u32 << access.timing.processes) - 1) as u16,
@@ -150,7 +151,7 @@ impl Uplink {
     }
 
     /// Adds a UE at the first free slot.
-    pub fn admit(&mut self, slot: u16) {
+    pub fn admit(&mut self, slot: UeSlot) {
         self.backlogs.admit(slot);
         self.channels.admit(slot);
         settle(&mut self.busy, slot, 0);
@@ -181,10 +182,10 @@ impl Uplink {
 
     /// Removes the UE of a slot with its reports, grants and blocks.
     //= TS 36.321 §5.9
-    pub fn release(&mut self, slot: u16) {
+    pub fn release(&mut self, slot: UeSlot) {
         self.backlogs.release(slot);
         self.channels.release(slot);
-        self.busy[slot as usize] = 0;
+        self.busy[slot.index()] = 0;
         self.configured.retain(|configured| configured.slot != slot);
         self.grants.retain(|grant| grant.slot != slot);
         self.air.retain(|sending| sending.slot != slot);
@@ -192,7 +193,7 @@ impl Uplink {
     }
 
     /// Configures a grant of the UE in a slot of the cell; returns whether there is a place for it.
-    pub fn configure(&mut self, slot: u16, params: &configured_grant::Params) -> bool {
+    pub fn configure(&mut self, slot: UeSlot, params: &configured_grant::Params) -> bool {
         let found = find_place(params, &self.access, slot, &self.configured);
         self.configured.extend(found);
         found.is_some()
@@ -200,30 +201,30 @@ impl Uplink {
 
     /// Sends a buffer status report of a UE.
     //= exception ideal-buffer-reports
-    pub fn send_report(&mut self, tti: Tti, slot: u16, waiting: Bytes) {
+    pub fn send_report(&mut self, tti: Tti, slot: UeSlot, waiting: Bytes) {
         let news = BufferNews::Waits(quantised(waiting, self.access.buffer_levels));
         self.backlogs.push(tti + self.access.timing.report_to_decision, slot, news);
     }
 
     /// Sends a scheduling request of a UE.
     //= exception requests-arrive
-    pub fn on_request(&mut self, tti: Tti, slot: u16) {
+    pub fn on_request(&mut self, tti: Tti, slot: UeSlot) {
         let due = tti + self.access.timing.slot(tti).request;
         self.backlogs.push(due, slot, BufferNews::Request);
     }
 
     /// Handles a UE's sounding signal, measured by the eNB.
-    pub fn on_sounding(&mut self, tti: Tti, slot: u16, sinr: Db) {
+    pub fn on_sounding(&mut self, tti: Tti, slot: UeSlot, sinr: Db) {
         self.channels.on_sounding(tti, slot, sinr);
     }
 
     /// SINR of a UE's last sounding.
-    pub fn sounding_sinr(&self, slot: u16) -> Option<Db> {
+    pub fn sounding_sinr(&self, slot: UeSlot) -> Option<Db> {
         self.channels.sounding(slot)
     }
 
     /// Whether a UE can be granted anything.
-    pub fn reaches(&self, slot: u16) -> bool {
+    pub fn reaches(&self, slot: UeSlot) -> bool {
         self.channels.reaches(slot)
     }
 
@@ -284,7 +285,7 @@ impl Uplink {
         self.views.clear();
         for slot in self.backlogs.slots() {
             let repeats = !self.repeated.is_empty() && self.repeated.contains(&slot);
-            if self.busy[slot as usize] != self.all_busy && !repeats {
+            if self.busy[slot.index()] != self.all_busy && !repeats {
                 let (buffer, link) = (self.backlogs.waiting(slot), self.channels.link(slot));
                 self.views.push(UplinkView { slot, buffer, link });
             }
@@ -354,23 +355,23 @@ impl Uplink {
     }
 
     /// Takes the first free HARQ process of a UE; there must be one.
-    fn occupy(&mut self, slot: u16) -> u8 {
+    fn occupy(&mut self, slot: UeSlot) -> u8 {
         if self.is_synchronous() {
             return 0;
         }
-        let busy = &mut self.busy[slot as usize];
+        let busy = &mut self.busy[slot.index()];
         let process = busy.trailing_ones() as u8;
         *busy |= 1 << process;
         process
     }
 
     /// Returns a HARQ process.
-    fn vacate(&mut self, slot: u16, process: u8) {
-        self.busy[slot as usize] &= !(1 << process);
+    fn vacate(&mut self, slot: UeSlot, process: u8) {
+        self.busy[slot.index()] &= !(1 << process);
     }
 
     /// The context of a grant over these PRBs.
-    fn context(&self, slot: u16, prbs: Prbs) -> Context {
+    fn context(&self, slot: UeSlot, prbs: Prbs) -> Context {
         Context {
             granted: self.backlogs.granted(slot),
             commanded: self.channels.commanded(slot),
@@ -407,11 +408,9 @@ impl Uplink {
             }
             if spent || !free.contains(first, prbs) {
                 self.vacate(sending.slot, sending.process);
-                // The eNB does not know whether the block had a report. Without a grant, the UE would wait for
-                // retxBSR-Timer, 320 ms or more.
-                if self.requested {
+                if let Some(news) = self.belief.of_given_up_block() {
                     // Its content is known as late as that of a decoded block.
-                    self.backlogs.push(tti + 1, sending.slot, BufferNews::Request);
+                    self.backlogs.push(tti + 1, sending.slot, news);
                 }
                 continue;
             }
@@ -448,7 +447,7 @@ impl Uplink {
     fn await_retransmission(
         &self,
         ues: &mut MacSide<'_>,
-        slot: u16,
+        slot: UeSlot,
         received: Tti,
         to_air: u64,
         process: u8,
@@ -478,7 +477,7 @@ impl Uplink {
         }
         if air.radio.is_large() {
             for grant in &grants {
-                air.receivers.prefetch(air.radio, ues.number(grant.slot) as usize);
+                air.receivers.prefetch(air.radio, ues.number(grant.slot));
                 ues.prefetch_rlc(grant.slot, Direction::Up);
             }
         }
@@ -506,7 +505,7 @@ impl Uplink {
                     if self.is_observed {
                         self.note_unsent(tti, grant, BlockOutcome::GrantLost, ues);
                     }
-                    if self.requested {
+                    if self.belief.notices_lost_grants() {
                         self.miss(tti, ues.number(slot), grant);
                     }
                     continue;
@@ -535,7 +534,7 @@ impl Uplink {
                 let configured = self.configured[index];
                 let Configured { slot, first, prbs, .. } = configured;
                 let overrides = |grant: &Grant| grant.slot == slot && grant.to_air == to_air;
-                let is_free = self.busy[slot as usize] != self.all_busy && !grants.iter().any(overrides);
+                let is_free = self.busy[slot.index()] != self.all_busy && !grants.iter().any(overrides);
                 if !configured.is_at(tti + to_air) || !is_free {
                     continue;
                 }
@@ -578,7 +577,7 @@ impl Uplink {
     }
 
     /// Handles a grant that the UE has lost: the eNB notices that nothing is sent, and grants again.
-    fn miss(&mut self, tti: Tti, number: u32, grant: &Grant) {
+    fn miss(&mut self, tti: Tti, number: UeId, grant: &Grant) {
         let &Grant { slot, first, prbs, context, process, to_air, again, .. } = grant;
         let air = tti + to_air;
         match again {
@@ -608,7 +607,7 @@ impl Uplink {
         tti: Tti,
         mut air: Air<'_>,
         ues: &mut MacSide<'_>,
-        decoded: &mut Vec<(u32, Content)>,
+        decoded: &mut Vec<(UeId, Content)>,
     ) {
         let mut sendings = std::mem::take(&mut self.due_sendings);
         self.air.take(tti, &mut sendings);
@@ -627,7 +626,7 @@ impl Uplink {
         sending: &mut Sending,
         air: &mut Air<'_>,
         ues: &mut MacSide<'_>,
-        decoded: &mut Vec<(u32, Content)>,
+        decoded: &mut Vec<(UeId, Content)>,
     ) {
         self.figures.prbs += u64::from(sending.signal.prbs);
         let draw = ues.uplink_draw(sending.slot, tti);
@@ -650,15 +649,8 @@ impl Uplink {
             self.figures.bytes += sending.block.size.0;
             let Sending { slot, signal, elements, context, process, .. } = *sending;
             self.vacate(slot, process);
-            if self.requested {
-                let granted = context.granted;
-                let news = match elements.buffer {
-                    Some(waiting) => {
-                        let waiting = quantised(waiting, self.access.buffer_levels);
-                        BufferNews::Waited { waiting, granted }
-                    }
-                    None => BufferNews::Full { granted },
-                };
+            let reported = elements.buffer.map(|waiting| quantised(waiting, self.access.buffer_levels));
+            if let Some(news) = self.belief.of_block(reported, context.granted) {
                 self.backlogs.push(tti + self.access.timing.block_to_decision, slot, news);
             }
             if let Some(headroom) = elements.headroom {

@@ -1,6 +1,7 @@
 //! Uplink channels of a cell's UEs: what soundings, power headroom and received blocks tell of them, and power control.
 
 use super::known_channels::{KnownChannels, LOWEST};
+use crate::identity::UeSlot;
 use crate::mac::power_control;
 use crate::mac::sched::settle;
 use crate::mac::uplink_adaptation::{Density, Link, Schemes, sounded_cqi, width};
@@ -102,7 +103,7 @@ impl UplinkChannels {
     }
 
     /// Adds a UE at the first free slot.
-    pub fn admit(&mut self, slot: u16) {
+    pub fn admit(&mut self, slot: UeSlot) {
         settle(&mut self.channels, slot, Channel::default());
         if let Some(known) = &mut self.known {
             known.admit(slot);
@@ -110,8 +111,8 @@ impl UplinkChannels {
     }
 
     /// Removes the UE of a slot.
-    pub fn release(&mut self, slot: u16) {
-        let channel = &mut self.channels[usize::from(slot)];
+    pub fn release(&mut self, slot: UeSlot) {
+        let channel = &mut self.channels[slot.index()];
         (channel.sounded, channel.sounding) = (None, None);
     }
 
@@ -121,8 +122,8 @@ impl UplinkChannels {
     }
 
     /// Handles a UE's sounding signal, measured by the eNB.
-    pub fn on_sounding(&mut self, tti: Tti, slot: u16, sinr: Db) {
-        let channel = &mut self.channels[usize::from(slot)];
+    pub fn on_sounding(&mut self, tti: Tti, slot: UeSlot, sinr: Db) {
+        let channel = &mut self.channels[slot.index()];
         let before = channel.sounding.replace(sinr);
         let (command, obeyed_from) = channel.command;
         let ahead = if obeyed_from > tti { command } else { Db(0.0) };
@@ -130,24 +131,24 @@ impl UplinkChannels {
         // Retry of a UE whose interference prevented further grants.
         channel.correction.0 *= CORRECTION_KEPT;
         if channel.margin > Db(0.0) && !self.reaches(slot) {
-            self.channels[usize::from(slot)].margin.0 *= CORRECTION_KEPT;
+            self.channels[slot.index()].margin.0 *= CORRECTION_KEPT;
         }
         if !self.schemes.fits_widths() && before != Some(sinr) {
-            self.channels[usize::from(slot)].sounded = Some(sounded_cqi(&self.access, sinr));
+            self.channels[slot.index()].sounded = Some(sounded_cqi(&self.access, sinr));
         }
     }
 
     /// SINR of a UE's last sounding.
-    pub fn sounding(&self, slot: u16) -> Option<Db> {
-        self.channels[usize::from(slot)].sounding
+    pub fn sounding(&self, slot: UeSlot) -> Option<Db> {
+        self.channels[slot.index()].sounding
     }
 
     /// The link state of a UE's uplink, corrected by the reception of its blocks.
-    pub fn link(&self, slot: u16) -> Link {
+    pub fn link(&self, slot: UeSlot) -> Link {
         if self.known.as_ref().is_some_and(|known| !known.contains(slot)) {
             return Link::Carrier(Some(LOWEST));
         }
-        let channel = &self.channels[usize::from(slot)];
+        let channel = &self.channels[slot.index()];
         if !self.schemes.fits_widths() {
             return Link::Carrier(channel.sounded);
         }
@@ -158,12 +159,12 @@ impl UplinkChannels {
     }
 
     /// Whether a UE can be granted anything.
-    pub fn reaches(&self, slot: u16) -> bool {
+    pub fn reaches(&self, slot: UeSlot) -> bool {
         self.schemes.fit(self.link(slot), Bytes::ZERO, self.prbs.0).is_some()
     }
 
     /// A UE's MCS over these PRBs: the lowest before the first sounding; `None` if out of reach.
-    pub fn mcs(&self, slot: u16, prbs: Prbs) -> Option<Mcs> {
+    pub fn mcs(&self, slot: UeSlot, prbs: Prbs) -> Option<Mcs> {
         let link = self.link(slot);
         // With fitted widths, the scheduler has granted a width that fits, or a blind first grant.
         self.schemes
@@ -173,8 +174,8 @@ impl UplinkChannels {
 
     /// The TPC command sent with a grant whose block is on air in `air`.
     //= TS 36.213 §5.1.1.1
-    pub fn command(&mut self, tti: Tti, air: Tti, slot: u16, prbs: Prbs) -> Db {
-        let channel = &mut self.channels[usize::from(slot)];
+    pub fn command(&mut self, tti: Tti, air: Tti, slot: UeSlot, prbs: Prbs) -> Db {
+        let channel = &mut self.channels[slot.index()];
         let (Some(control), Some(sounding)) = (&self.closed_loop, channel.sounding) else {
             return Db(0.0);
         };
@@ -191,20 +192,20 @@ impl UplinkChannels {
     }
 
     /// Sum of the TPC commands to a UE so far.
-    pub fn commanded(&self, slot: u16) -> Db {
-        self.channels[usize::from(slot)].commanded
+    pub fn commanded(&self, slot: UeSlot) -> Db {
+        self.channels[slot.index()].commanded
     }
 
     /// The SINR expected for a grant over these PRBs, without correction; `None` if too little is known.
-    pub fn expected(&self, slot: u16, prbs: Prbs) -> Option<Db> {
-        let channel = &self.channels[usize::from(slot)];
+    pub fn expected(&self, slot: UeSlot, prbs: Prbs) -> Option<Db> {
+        let channel = &self.channels[slot.index()];
         let sounding = channel.sounding.filter(|_| channel.headroom.is_some());
         sounding.map(|sounding| channel.density(sounding, self.prbs).sinr(width(prbs)))
     }
 
     /// Learns from the reception of a block.
-    pub fn on_received(&mut self, slot: u16, received: &Received) {
-        let channel = &mut self.channels[usize::from(slot)];
+    pub fn on_received(&mut self, slot: UeSlot, received: &Received) {
+        let channel = &mut self.channels[slot.index()];
         if self.schemes.fits_widths() {
             if let Some(excess) = received.excess {
                 let off = excess - channel.correction;
@@ -221,8 +222,8 @@ impl UplinkChannels {
     }
 
     /// Handles a UE's power headroom report for a grant over these PRBs, sent after the TPC commands `commanded`.
-    pub fn on_headroom(&mut self, slot: u16, headroom: Db, prbs: Prbs, commanded: Db) {
-        let channel = &mut self.channels[usize::from(slot)];
+    pub fn on_headroom(&mut self, slot: UeSlot, headroom: Db, prbs: Prbs, commanded: Db) {
+        let channel = &mut self.channels[slot.index()];
         let since = channel.commanded - commanded;
         channel.headroom = Some(headroom + width(prbs) - since);
     }

@@ -1,5 +1,6 @@
 //! Versions of the channel reports of UEs that a cell has, to find those that have changed.
 
+use crate::identity::UeSlot;
 use crate::radio::Repeatable;
 use crate::settings;
 use airwnd_units::Tti;
@@ -26,13 +27,13 @@ impl ReportTiming {
 
     /// The phase within the period at which the UE of a slot measures the channel.
     // ns-3's phases depend on the time of a UE's connection; without attach they follow the slot in the cell.
-    pub fn phase(&self, slot: u16) -> u16 {
-        (u64::from(slot) % self.period) as u16
+    pub fn phase(&self, slot: UeSlot) -> u16 {
+        (u64::from(slot.0) % self.period) as u16
     }
 
     /// The slots of a cell whose UEs measure at a phase.
-    pub fn slots_at(&self, phase: u16, slots: usize) -> impl Iterator<Item = u16> + use<> {
-        (phase..slots as u16).step_by(self.period as usize)
+    pub fn slots_at(&self, phase: u16, slots: usize) -> impl Iterator<Item = UeSlot> + use<> {
+        (phase..slots as u16).step_by(self.period as usize).map(UeSlot)
     }
 
     /// The TTI in which a UE sends the report of a channel measured at the start of `measured`: the decision one TTI later
@@ -221,7 +222,10 @@ mod tests {
         let timing = ReportTiming { period: 3, delay: 5 };
         for phase in 0..3 {
             let slots: Vec<_> = timing.slots_at(phase, 8).collect();
-            assert_eq!(slots, (0..8).filter(|slot| timing.phase(*slot) == phase).collect::<Vec<_>>());
+            assert_eq!(
+                slots,
+                UeSlot::all().take(8).filter(|slot| timing.phase(*slot) == phase).collect::<Vec<_>>()
+            );
         }
         assert_eq!(timing.report_of(Tti(95)) + 1, Tti(100));
         assert_eq!(timing.measurements(Tti(100)).newest((95 % 3) as u16), Tti(95));

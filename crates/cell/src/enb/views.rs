@@ -1,5 +1,6 @@
 //! The UEs of a cell as its scheduler sees them.
 
+use crate::identity::UeSlot;
 use crate::mac::sched::{Candidates, ChannelState, UeView};
 use crate::mac::slots::Slots;
 
@@ -33,26 +34,26 @@ impl Views {
 
     /// Notes that the UE of a slot, or its backlog, has changed.
     #[inline]
-    pub fn note_change(&mut self, slot: u16) {
+    pub fn note_change(&mut self, slot: UeSlot) {
         self.changed.insert(slot);
     }
 
     /// Notes that the UE of a slot has another channel report.
-    pub fn note_report(&mut self, slot: u16) {
+    pub fn note_report(&mut self, slot: UeSlot) {
         self.changed.insert(slot);
         self.has_new_reports = true;
     }
 
     /// Lists these UEs; `view` returns the view of one.
     #[inline]
-    pub fn list(&mut self, slots: &Slots, view: impl Fn(u16) -> UeView) {
+    pub fn list(&mut self, slots: &Slots, view: impl Fn(UeSlot) -> UeView) {
         let is_other = self.is_edited || !self.listed.equals(slots);
         self.version += u64::from(is_other || self.has_new_reports);
         self.has_new_reports = false;
         if is_other {
             self.list.clear();
             for slot in slots.iter() {
-                self.places[usize::from(slot)] = self.list.len() as u16;
+                self.places[slot.index()] = self.list.len() as u16;
                 self.list.push(view(slot));
             }
             self.listed.copy_from(slots);
@@ -60,7 +61,7 @@ impl Views {
         } else {
             let Views { list, places, .. } = self;
             self.changed.take_common(&self.listed, |slot| {
-                list[usize::from(places[usize::from(slot)])] = view(slot);
+                list[usize::from(places[slot.index()])] = view(slot);
             });
         }
         self.changed.clear();
@@ -73,17 +74,17 @@ impl Views {
     }
 
     /// The view of a listed UE.
-    pub fn of(&self, slot: u16) -> &UeView {
-        &self.list[usize::from(self.places[usize::from(slot)])]
+    pub fn of(&self, slot: UeSlot) -> &UeView {
+        &self.list[usize::from(self.places[slot.index()])]
     }
 
     /// Leaves some of the listed UEs, until the next list.
-    pub fn retain(&mut self, stays: impl Fn(u16) -> bool) {
+    pub fn retain(&mut self, stays: impl Fn(UeSlot) -> bool) {
         self.is_edited = true;
         self.list.retain(|view| stays(view.slot));
         self.listed.retain(stays);
         for (place, view) in (0..).zip(&self.list) {
-            self.places[usize::from(view.slot)] = place;
+            self.places[view.slot.index()] = place;
         }
     }
 
@@ -118,17 +119,17 @@ mod tests {
             slots.reserve(SLOTS.into());
             let mut before: Option<(Slots, Option<u64>)> = None;
             for (toggled, changed, edits) in steps {
-                toggled.iter().for_each(|slot| slots.set(*slot, !slots.contains(*slot)));
+                toggled.iter().for_each(|slot| slots.set(UeSlot(*slot), !slots.contains(UeSlot(*slot))));
                 for (slot, queue, is_report) in &changed {
                     known[usize::from(*slot)].queue = Bytes(*queue);
-                    if *is_report { views.note_report(*slot) } else { views.note_change(*slot) }
+                    if *is_report { views.note_report(UeSlot(*slot)) } else { views.note_change(UeSlot(*slot)) }
                 }
-                views.list(&slots, |slot| known[usize::from(slot)]);
-                let listed = |views: &Views| -> Vec<(u16, u64)> {
+                views.list(&slots, |slot| known[slot.index()]);
+                let listed = |views: &Views| -> Vec<(UeSlot, u64)> {
                     views.candidates(&[]).users.iter().map(|view| (view.slot, view.queue.0)).collect()
                 };
                 let expected: Vec<_> =
-                    slots.iter().map(|slot| (slot, known[usize::from(slot)].queue.0)).collect();
+                    slots.iter().map(|slot| (slot, known[slot.index()].queue.0)).collect();
                 prop_assert_eq!(listed(&views), expected);
                 slots.iter().for_each(|slot| assert_eq!(views.of(slot).slot, slot));
                 let version = views.candidates(&[]).version;

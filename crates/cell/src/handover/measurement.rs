@@ -162,20 +162,20 @@ impl Measurements {
     }
 
     /// The filtered measurement of the serving cell; `None` before the end of its first period.
-    fn of(&self, serving: usize) -> Option<Measured> {
-        let place = self.cells.binary_search_by_key(&serving, |measured| usize::from(measured.cell.0));
+    fn of(&self, serving: CellId) -> Option<Measured> {
+        let place = self.cells.binary_search_by_key(&serving, |measured| measured.cell);
         place.ok().and_then(|index| self.cells[index].filtered)
     }
 
     /// Evaluates the conditions of an event. Returns whether a time to trigger starts for any cell.
-    pub fn evaluate(&mut self, now: Time, watch: usize, serving: usize) -> bool {
+    pub fn evaluate(&mut self, now: Time, watch: usize, serving: CellId) -> bool {
         let Trigger { event, quantity, hysteresis, .. } = self.watches[watch].trigger;
         let Some(own) = self.of(serving) else { return false };
         let own = own.of(quantity);
         let hysteresis = hysteresis.0;
         let mut begins = false;
         for (measured, phase) in self.filtered(watch) {
-            let is_serving = usize::from(measured.cell.0) == serving;
+            let is_serving = measured.cell == serving;
             let measured = measured.of(quantity);
             // Excess over the threshold of the condition.
             let excess = match event {
@@ -231,7 +231,7 @@ impl Measurements {
     }
 
     /// The report of an event; its repetition is due at `again`. `None`: the serving cell is not measured yet.
-    pub fn report(&mut self, watch: usize, serving: usize, now: Time, again: Time) -> Option<Report<'_>> {
+    pub fn report(&mut self, watch: usize, serving: CellId, now: Time, again: Time) -> Option<Report<'_>> {
         self.watches[watch].again = Some(again);
         let own = self.of(serving)?;
         let quantity = self.watches[watch].trigger.quantity;
@@ -291,7 +291,7 @@ mod tests {
         sample(&mut measurements, [-80.0, -90.0]);
         sample(&mut measurements, [-84.0, -90.0]);
         measurements.filter(0.5);
-        let rsrp = |measurements: &Measurements| measurements.of(0).unwrap().rsrp.0;
+        let rsrp = |measurements: &Measurements| measurements.of(CellId(0)).unwrap().rsrp.0;
         // the first value is taken unfiltered; 10 log10(12) = 10.79 dB from a PRB to a resource element
         assert!((rsrp(&measurements) + 82.0 + 10.7918).abs() < 1e-3);
         sample(&mut measurements, [-78.0, -90.0]);
@@ -304,10 +304,10 @@ mod tests {
         let mut measurements = Measurements::new(vec![A3]);
         sample(&mut measurements, [-60.0, -160.0]);
         measurements.filter(1.0);
-        assert!((measurements.of(0).unwrap().rsrq.0 + 3.0103).abs() < 1e-3);
+        assert!((measurements.of(CellId(0)).unwrap().rsrq.0 + 3.0103).abs() < 1e-3);
         sample(&mut measurements, [-60.0, -60.0]);
         measurements.filter(1.0);
-        assert!((measurements.of(1).unwrap().rsrq.0 + 6.0206).abs() < 1e-3);
+        assert!((measurements.of(CellId(1)).unwrap().rsrq.0 + 6.0206).abs() < 1e-3);
     }
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
         let mut step = |now, powers| {
             sample(&mut measurements, powers);
             measurements.filter(1.0);
-            let begins = measurements.evaluate(now, 0, 0);
+            let begins = measurements.evaluate(now, 0, CellId(0));
             (begins, measurements.trigger(now, 0))
         };
         assert_eq!(step(ms(200), [-80.0, -77.5]), (false, false), "within the hysteresis");
@@ -326,16 +326,16 @@ mod tests {
         assert_eq!(step(ms(1000), [-80.0, -76.0]), (false, false));
         assert!(!measurements.trigger(ms(1055), 0));
         assert!(measurements.trigger(ms(1056), 0));
-        let report = measurements.report(0, 0, ms(2080), ms(2080)).unwrap();
+        let report = measurements.report(0, CellId(0), ms(2080), ms(2080)).unwrap();
         assert_eq!(report.neighbours.iter().map(|cell| cell.cell.0).collect::<Vec<_>>(), [1]);
         assert!(measurements.is_due(ms(2080), 0));
         assert!(
-            !measurements.evaluate(ms(1200), 0, 0),
+            !measurements.evaluate(ms(1200), 0, CellId(0)),
             "it lasts, and is left only below minus the hysteresis"
         );
         measurements.reset_events();
         assert!(!measurements.is_due(ms(2080), 0));
-        assert!(measurements.evaluate(ms(1200), 0, 0), "events restart in a new cell");
+        assert!(measurements.evaluate(ms(1200), 0, CellId(0)), "events restart in a new cell");
     }
 
     #[test]
@@ -346,9 +346,9 @@ mod tests {
                 cells.iter().map(|(cell, power)| (CellId(*cell), Dbm(*power), Dbm(*power).milliwatts()));
             measurements.sample(powers, Dbm(-112.0).milliwatts());
             measurements.filter(1.0);
-            measurements.evaluate(now, 0, 4);
+            measurements.evaluate(now, 0, CellId(4));
             let entered = measurements.trigger(now, 0);
-            let report = entered.then(|| measurements.report(0, 4, now, now).unwrap());
+            let report = entered.then(|| measurements.report(0, CellId(4), now, now).unwrap());
             report.map_or(Vec::new(), |report| report.neighbours.iter().map(|cell| cell.cell.0).collect())
         };
         assert!(step(ms(200), &[(4, -80.0), (9, -76.0)]).is_empty());

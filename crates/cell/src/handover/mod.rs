@@ -8,7 +8,7 @@ pub(crate) mod link_failure;
 pub(crate) mod measurement;
 mod settings;
 
-use crate::identity::CellId;
+use crate::identity::{CellId, UeId};
 use airwnd_catalog::family;
 use airwnd_units::{Db, Dbm, Span, Time};
 
@@ -32,7 +32,7 @@ pub enum Spec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Context {
     /// Number of the UE.
-    pub ue: u32,
+    pub ue: UeId,
     /// Number of cells.
     pub cells: u16,
     /// Seed of the algorithm's random draws; identical in every run with the same seed.

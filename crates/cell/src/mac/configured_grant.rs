@@ -1,6 +1,7 @@
 //! Configured grants of the uplink: semi-persistent scheduling in LTE, configured grants of type 1 and 2 in NR.
 
 use super::uplink_adaptation::is_transformable;
+use crate::identity::UeSlot;
 use airwnd_catalog::Params;
 use airwnd_phy::ComponentCarrier;
 use airwnd_phy::Mcs;
@@ -73,7 +74,7 @@ fn max_prbs(carrier: u16) -> u16 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Configured {
     /// Slot of the UE in the cell.
-    pub slot: u16,
+    pub slot: UeSlot,
     pub first: u16,
     pub prbs: u16,
     pub mcs: Option<Mcs>,
@@ -103,13 +104,13 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
 pub(crate) fn find_place(
     params: &Params,
     access: &Access,
-    slot: u16,
+    slot: UeSlot,
     others: &[Configured],
 ) -> Option<Configured> {
     let (timing, carrier) = (&access.timing, access.prbs.0);
     let period = access.clock.count(params.period);
     let uplink: Vec<u64> = (0..period).filter(|offset| timing.is_granted(Tti(*offset))).collect();
-    let mut offsets = uplink.iter().cycle().skip(usize::from(slot) % uplink.len()).take(uplink.len());
+    let mut offsets = uplink.iter().cycle().skip(slot.index() % uplink.len()).take(uplink.len());
     let at = |offset: u64| {
         let mut first = 0;
         loop {
@@ -142,8 +143,8 @@ mod tests {
         let access = Access::lte(Prbs(25));
         let periods = [10, 20, 8, 5, 40].map(Span::from_millis);
         let mut all: Vec<Configured> = Vec::new();
-        for slot in 0..60 {
-            let params = Params { period: periods[usize::from(slot) % 5], ..Params::default() };
+        for slot in UeSlot::all().take(60) {
+            let params = Params { period: periods[slot.index() % 5], ..Params::default() };
             all.extend(find_place(&params, &access, slot, &all));
         }
         assert!(all.len() > 20, "{}", all.len());
@@ -158,7 +159,7 @@ mod tests {
         // Each of 4 places of 3 PRBs in each of 10 slots.
         let mut all = Vec::new();
         for slot in 0..100 {
-            all.extend(find_place(&Params::default(), &access, slot, &all));
+            all.extend(find_place(&Params::default(), &access, UeSlot(slot), &all));
         }
         assert_eq!(all.len(), 40);
     }

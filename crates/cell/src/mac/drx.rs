@@ -1,5 +1,6 @@
 //! Connected-mode discontinuous reception (C-DRX): the TTIs in which a UE monitors the PDCCH.
 
+use crate::identity::CellId;
 use airwnd_catalog::Params;
 use airwnd_kernel::{Direction, Stream};
 use airwnd_phy::access::Timing;
@@ -115,7 +116,7 @@ impl Drx {
         timing: &Timing,
         carriers: usize,
         offsets: Stream,
-        cell: usize,
+        cell: CellId,
     ) -> Drx {
         let count = |span| clock.count(span);
         let short_cycle = params.short_cycle.map(count);
@@ -236,13 +237,13 @@ impl Drx {
 
     /// The UE has accessed a cell, awake since it left the last one. The messages of the access are new blocks.
     //= TS 36.321 §5.9
-    pub fn join(&mut self, tti: Tti, cell: usize) {
+    pub fn join(&mut self, tti: Tti, cell: CellId) {
         self.be_awake_until(tti);
         self.inactivity = [0..0, 0..0];
         self.requested = None;
         self.windows.fill(0..0);
         self.windows_end = 0;
-        self.offset = (self.offsets.at(cell as u64) * self.timers.cycle as f64) as u64;
+        self.offset = (self.offsets.at(cell.0.into()) * self.timers.cycle as f64) as u64;
         self.restart_inactivity(tti);
     }
 
@@ -305,7 +306,7 @@ mod tests {
     /// A UE of LTE that has slept since its first TTI, with an offset of 7 TTIs.
     fn asleep(params: &Params) -> Drx {
         let offsets = Stream::new(1, "offsets");
-        let mut drx = Drx::new(params, SlotClock::of_numerology(0), &Timing::lte(8), 1, offsets, 0);
+        let mut drx = Drx::new(params, SlotClock::of_numerology(0), &Timing::lte(8), 1, offsets, CellId(0));
         (drx.offset, drx.inactivity) = (7, [0..0, 0..0]);
         drx
     }
@@ -392,7 +393,7 @@ mod tests {
         let mut drx = asleep(&long_only());
         drx.on_new(Tti(10), Direction::Down);
         drx.leave(Tti(300));
-        drx.join(Tti(310), 4);
+        drx.join(Tti(310), CellId(4));
         let offset = drx.offset;
         assert_eq!(offset, (drx.offsets.at(4) * 320.0) as u64);
         assert!(drx.is_active(Tti(510)) && active(&drx, 511..511 + 320).len() <= 2);

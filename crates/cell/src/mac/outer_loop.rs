@@ -1,5 +1,6 @@
 //! Outer-loop link adaptation (OLLA): the eNB corrects CQI reports by HARQ feedback.
 
+use crate::identity::UeSlot;
 use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use airwnd_phy::access::Access;
@@ -60,8 +61,8 @@ impl OuterLoop {
     }
 
     /// Adds a UE at a slot.
-    pub fn admit(&mut self, slot: u16) {
-        let place = usize::from(slot);
+    pub fn admit(&mut self, slot: UeSlot) {
+        let place = slot.index();
         if place == self.offsets.len() {
             self.offsets.push(Db(0.0));
         }
@@ -69,10 +70,10 @@ impl OuterLoop {
     }
 
     /// The MCS for a UE that reports this CQI.
-    pub fn mcs(&self, slot: u16, cqi: Cqi) -> Mcs {
+    pub fn mcs(&self, slot: UeSlot, cqi: Cqi) -> Mcs {
         let reported = self.access.mcs_of(cqi);
         let need = self.needs[usize::from(reported.0)];
-        let allowed = need + self.offsets[usize::from(slot)];
+        let allowed = need + self.offsets[slot.index()];
         let fits = |mcs: &Mcs| self.needs[usize::from(mcs.0)] <= allowed;
         if allowed >= need {
             // An MCS that requires no more SINR is no correction: without errors all require the same.
@@ -84,9 +85,9 @@ impl OuterLoop {
     }
 
     /// Handles the HARQ feedback of a first transmission.
-    pub fn on_feedback(&mut self, slot: u16, decoded: bool) {
+    pub fn on_feedback(&mut self, slot: UeSlot, decoded: bool) {
         let Params { target, step, bound } = self.params;
-        let offset = &mut self.offsets[usize::from(slot)];
+        let offset = &mut self.offsets[slot.index()];
         let change = if decoded { step.0 * target / (1.0 - target) } else { -step.0 };
         *offset = Db((offset.0 + change).clamp(-bound.0, bound.0));
     }
@@ -127,7 +128,7 @@ mod tests {
 
     fn outer_loop(receiver: &dyn ErrorModel) -> OuterLoop {
         let mut outer = OuterLoop::new(Params::default(), receiver, &access());
-        outer.admit(0);
+        outer.admit(UeSlot(0));
         outer
     }
 
@@ -135,7 +136,7 @@ mod tests {
     fn without_feedback_the_report_decides() {
         let outer = outer_loop(&receiver());
         for cqi in (0..=15).map(Cqi) {
-            assert_eq!(outer.mcs(0, cqi), mcs_of(cqi), "{cqi:?}");
+            assert_eq!(outer.mcs(UeSlot(0), cqi), mcs_of(cqi), "{cqi:?}");
         }
     }
 
@@ -143,24 +144,24 @@ mod tests {
     fn nine_blocks_decoded_make_up_for_one_lost() {
         // 9 x 0.5 dB x 0.1 / 0.9 = 0.5 dB
         let mut outer = outer_loop(&receiver());
-        outer.on_feedback(0, false);
+        outer.on_feedback(UeSlot(0), false);
         assert_eq!(outer.offsets[0], Db(-0.5));
-        assert!(outer.mcs(0, Cqi(9)) < mcs_of(Cqi(9)));
-        (0..9).for_each(|_| outer.on_feedback(0, true));
+        assert!(outer.mcs(UeSlot(0), Cqi(9)) < mcs_of(Cqi(9)));
+        (0..9).for_each(|_| outer.on_feedback(UeSlot(0), true));
         assert!(outer.offsets[0].0.abs() < 1e-12);
-        (0..1000).for_each(|_| outer.on_feedback(0, false));
-        assert_eq!((outer.offsets[0], outer.mcs(0, Cqi(3))), (Db(-10.0), Mcs(0)));
-        (0..1000).for_each(|_| outer.on_feedback(0, true));
-        assert_eq!((outer.offsets[0], outer.mcs(0, Cqi(14))), (Db(10.0), Mcs(28)));
-        outer.admit(0);
+        (0..1000).for_each(|_| outer.on_feedback(UeSlot(0), false));
+        assert_eq!((outer.offsets[0], outer.mcs(UeSlot(0), Cqi(3))), (Db(-10.0), Mcs(0)));
+        (0..1000).for_each(|_| outer.on_feedback(UeSlot(0), true));
+        assert_eq!((outer.offsets[0], outer.mcs(UeSlot(0), Cqi(14))), (Db(10.0), Mcs(28)));
+        outer.admit(UeSlot(0));
         assert_eq!(outer.offsets[0], Db(0.0));
     }
 
     #[test]
     fn without_errors_nothing_is_corrected() {
         let mut outer = outer_loop(&NoErrors::new(none::Params {}));
-        (0..1000).for_each(|_| outer.on_feedback(0, true));
-        assert_eq!(outer.mcs(0, Cqi(7)), mcs_of(Cqi(7)));
+        (0..1000).for_each(|_| outer.on_feedback(UeSlot(0), true));
+        assert_eq!(outer.mcs(UeSlot(0), Cqi(7)), mcs_of(Cqi(7)));
     }
 
     /// Fraction of failed blocks of a UE at a constant SINR whose reports exceed it by `bias`.
@@ -171,11 +172,11 @@ mod tests {
         let stream = Stream::new(1, "blocks");
         let (mut failed, mut counted) = (0, 0);
         for number in 0..12_000 {
-            let mcs = outer.mcs(0, cqi);
+            let mcs = outer.mcs(UeSlot(0), cqi);
             let block = transport_block(Direction::Down, mcs, Prbs(50));
             let sent = Transmission { scheme: scheme(mcs), block, sinr: Sinr::Flat(sinr) };
             let decoded = stream.at(number) >= receiver.first_block_error(&sent);
-            outer.on_feedback(0, decoded);
+            outer.on_feedback(UeSlot(0), decoded);
             if number >= 2000 {
                 counted += 1;
                 failed += u32::from(!decoded);

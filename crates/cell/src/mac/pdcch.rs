@@ -1,5 +1,6 @@
 //! Capacity of the PDCCH: which assignments and grants of a slot find control channel elements (CCEs).
 
+use crate::identity::UeSlot;
 use airwnd_catalog::Params;
 use airwnd_phy::ComponentCarrier;
 use airwnd_phy::Prbs;
@@ -63,7 +64,7 @@ pub(crate) struct Pdcch {
 /// CCEs held for new data of a UE.
 #[derive(Clone, Copy)]
 struct Held {
-    slot: u16,
+    slot: UeSlot,
     level: Level,
     first: u16,
 }
@@ -97,9 +98,9 @@ impl Pdcch {
     }
 
     /// Takes the first free candidate of the UE in a slot of the cell; returns its first CCE.
-    pub fn take(&mut self, slot: u16, level: Level) -> Option<u16> {
+    pub fn take(&mut self, slot: UeSlot, level: Level) -> Option<u16> {
         let taken = &mut self.taken;
-        let mut candidates = self.region.search_space(self.air, slot, level);
+        let mut candidates = self.region.search_space(self.air, slot.0, level);
         let free = candidates.find(|first| {
             let (word, bits) = bits(*first, level);
             taken[word] & bits == 0
@@ -115,25 +116,25 @@ impl Pdcch {
     }
 
     /// Takes CCEs for the new data of the UE in a slot of the cell; returns whether one of its candidates is free.
-    pub fn hold(&mut self, slot: u16, level: Level) -> bool {
+    pub fn hold(&mut self, slot: UeSlot, level: Level) -> bool {
         let first = self.take(slot, level);
         self.held.extend(first.map(|first| Held { slot, level, first }));
         first.is_some()
     }
 
     /// Whether CCEs are held for the new data of the UE in a slot of the cell.
-    pub fn holds(&self, slot: u16) -> bool {
+    pub fn holds(&self, slot: UeSlot) -> bool {
         self.held.iter().any(|held| held.slot == slot)
     }
 
     /// The level of the CCEs held for the new data of the UE in a slot of the cell.
-    pub fn held(&self, slot: u16) -> Level {
+    pub fn held(&self, slot: UeSlot) -> Level {
         let held = self.held.iter().find(|held| held.slot == slot);
         held.expect("only UEs with an assignment or grant are served").level
     }
 
     /// Frees the CCEs held for other UEs than those that are granted resources.
-    pub fn keep(&mut self, is_granted: impl Fn(u16) -> bool) {
+    pub fn keep(&mut self, is_granted: impl Fn(UeSlot) -> bool) {
         let Pdcch { held, taken, .. } = self;
         held.retain(|held| {
             let stays = is_granted(held.slot);
@@ -184,8 +185,8 @@ mod tests {
         for tti in 0..40 {
             pdcch.begin(Tti(tti), true);
             let mut owners = [None; 25];
-            for slot in 0..60 {
-                let level = Level::all().nth(usize::from(slot) % 4).unwrap();
+            for slot in UeSlot::all().take(60) {
+                let level = Level::all().nth(slot.index() % 4).unwrap();
                 let Some(first) = pdcch.take(slot, level) else { continue };
                 for place in &mut owners[usize::from(first)..usize::from(first + level.cces())] {
                     assert_eq!(place.replace(slot), None);

@@ -1,5 +1,7 @@
 //! Sets of a cell's slots.
 
+use crate::identity::UeSlot;
+
 const WIDTH: u16 = u64::BITS as u16;
 
 /// A set of slots of a cell, one bit each.
@@ -15,21 +17,21 @@ impl Slots {
 
     /// Adds a slot.
     #[inline]
-    pub fn insert(&mut self, slot: u16) {
-        self.0[usize::from(slot / WIDTH)] |= 1 << (slot % WIDTH);
+    pub fn insert(&mut self, slot: UeSlot) {
+        self.0[usize::from(slot.0 / WIDTH)] |= 1 << (slot.0 % WIDTH);
     }
 
     /// Adds or removes a slot.
     #[inline]
-    pub fn set(&mut self, slot: u16, is_in: bool) {
-        let word = &mut self.0[usize::from(slot / WIDTH)];
-        *word = *word & !(1 << (slot % WIDTH)) | u64::from(is_in) << (slot % WIDTH);
+    pub fn set(&mut self, slot: UeSlot, is_in: bool) {
+        let word = &mut self.0[usize::from(slot.0 / WIDTH)];
+        *word = *word & !(1 << (slot.0 % WIDTH)) | u64::from(is_in) << (slot.0 % WIDTH);
     }
 
     /// Whether a slot is in the set.
     #[inline]
-    pub fn contains(&self, slot: u16) -> bool {
-        self.0[usize::from(slot / WIDTH)] >> (slot % WIDTH) & 1 == 1
+    pub fn contains(&self, slot: UeSlot) -> bool {
+        self.0[usize::from(slot.0 / WIDTH)] >> (slot.0 % WIDTH) & 1 == 1
     }
 
     /// Whether there is none.
@@ -61,7 +63,7 @@ impl Slots {
 
     /// The slots in ascending order.
     #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = u16> + Clone {
+    pub fn iter(&self) -> impl Iterator<Item = UeSlot> + Clone {
         let mut words = self.0.iter();
         let (mut next, mut first, mut word) = (0u16, 0, 0);
         std::iter::from_fn(move || {
@@ -69,7 +71,7 @@ impl Slots {
                 word = *words.next()?;
                 (first, next) = (next, next.wrapping_add(WIDTH));
             }
-            let slot = first + word.trailing_zeros() as u16;
+            let slot = UeSlot(first + word.trailing_zeros() as u16);
             word &= word - 1;
             Some(slot)
         })
@@ -89,25 +91,25 @@ impl Slots {
     }
 
     /// Removes the slots for which `keep` is false.
-    pub fn retain(&mut self, mut keep: impl FnMut(u16) -> bool) {
+    pub fn retain(&mut self, mut keep: impl FnMut(UeSlot) -> bool) {
         for index in 0..self.0.len() {
             for slot in slots_of(index as u16 * WIDTH, self.0[index]) {
                 if !keep(slot) {
-                    self.0[index] &= !(1 << (slot % WIDTH));
+                    self.0[index] &= !(1 << (slot.0 % WIDTH));
                 }
             }
         }
     }
 
     /// The slots that are also in `other`, in ascending order.
-    pub fn iter_common(&self, other: &Slots) -> impl Iterator<Item = u16> {
+    pub fn iter_common(&self, other: &Slots) -> impl Iterator<Item = UeSlot> {
         let words = (0..).zip(self.0.iter().zip(&other.0));
         words.flat_map(|(index, (word, other))| slots_of(index * WIDTH, word & other))
     }
 
     /// Removes the slots that are also in `other`, and passes them to `removed`.
     #[inline]
-    pub fn take_common(&mut self, other: &Slots, mut removed: impl FnMut(u16)) {
+    pub fn take_common(&mut self, other: &Slots, mut removed: impl FnMut(UeSlot)) {
         for (index, (word, other)) in self.0.iter_mut().zip(&other.0).enumerate() {
             slots_of(index as u16 * WIDTH, *word & other).for_each(&mut removed);
             *word &= !other;
@@ -117,9 +119,9 @@ impl Slots {
 
 /// The slots of a group that begins with `first`, in ascending order.
 #[inline]
-fn slots_of(first: u16, mut word: u64) -> impl Iterator<Item = u16> {
+fn slots_of(first: u16, mut word: u64) -> impl Iterator<Item = UeSlot> {
     std::iter::from_fn(move || {
-        let slot = first + word.trailing_zeros() as u16;
+        let slot = UeSlot(first + word.trailing_zeros() as u16);
         (word != 0).then(|| {
             word &= word - 1;
             slot
@@ -131,24 +133,33 @@ fn slots_of(first: u16, mut word: u64) -> impl Iterator<Item = u16> {
 mod tests {
     use super::*;
 
+    /// A set with space for 130 slots.
+    fn set(slots: &[u16]) -> Slots {
+        let mut set = Slots::default();
+        set.reserve(130);
+        slots.iter().for_each(|slot| set.insert(UeSlot(*slot)));
+        set
+    }
+
+    fn numbers(slots: &Slots) -> Vec<u16> {
+        slots.iter().map(|slot| slot.0).collect()
+    }
+
     #[test]
     fn slots_are_kept_in_ascending_order() {
-        let mut slots = Slots::default();
-        slots.reserve(130);
-        [129, 3, 64, 63].into_iter().for_each(|slot| slots.insert(slot));
-        slots.set(64, false);
-        slots.set(0, true);
-        assert_eq!(slots.iter().collect::<Vec<_>>(), [0, 3, 63, 129]);
-        assert!(slots.contains(63) && !slots.contains(64));
+        let mut slots = set(&[129, 3, 64, 63]);
+        slots.set(UeSlot(64), false);
+        slots.set(UeSlot(0), true);
+        assert_eq!(numbers(&slots), [0, 3, 63, 129]);
+        assert!(slots.contains(UeSlot(63)) && !slots.contains(UeSlot(64)));
         let (mut some, mut taken) = (slots.clone(), Vec::new());
-        some.retain(|slot| slot > 3);
-        slots.take_common(&some, |slot| taken.push(slot));
-        assert_eq!((slots.iter().collect::<Vec<_>>(), &taken), (vec![0, 3], &vec![63, 129]));
-        slots.insert(129);
-        let mut rest = Slots::default();
-        rest.reserve(130);
+        some.retain(|slot| slot > UeSlot(3));
+        slots.take_common(&some, |slot| taken.push(slot.0));
+        assert_eq!((numbers(&slots), taken), (vec![0, 3], vec![63, 129]));
+        slots.insert(UeSlot(129));
+        let mut rest = set(&[]);
         rest.set_difference(&slots, &some);
-        assert_eq!(rest.iter().collect::<Vec<_>>(), [0, 3]);
+        assert_eq!(numbers(&rest), [0, 3]);
         assert!(!rest.equals(&some));
         rest.copy_from(&some);
         assert_eq!(rest, some);

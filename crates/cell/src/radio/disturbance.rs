@@ -2,6 +2,7 @@
 
 use super::gains::{Gains, LinkId};
 use super::on_air::Floor;
+use crate::identity::CellId;
 use crate::mac::sched::Rbgs;
 use airwnd_phy::fading::trace::Way;
 
@@ -68,14 +69,14 @@ impl Disturbance {
         gains: &Gains,
         LinkId { ue, cell: serving }: LinkId,
         floor: Floor<'_>,
-        sent: &Transmissions<impl Fn(usize) -> Rbgs>,
+        sent: &Transmissions<impl Fn(CellId) -> Rbgs>,
         way: Option<&Way<'_>>,
     ) -> &[f32] {
         let near = gains.near(ue);
         let senders = near.iter().zip(&mut self.sent[..near.len()]);
         let mut total = floor.mean();
         for (near, sends) in senders {
-            let cell = near.cell as usize;
+            let cell = near.cell;
             *sends = if cell == serving { Rbgs::default() } else { (sent.rbgs)(cell) };
             total += if sends.is_empty() { 0.0 } else { near.received };
         }
@@ -89,8 +90,8 @@ impl Disturbance {
             self.apart[apart] = place as u8;
             apart += usize::from(!is_alike & !sends.is_empty());
         }
-        let add = |by_rbg: &mut [Lanes], cell: u32, received: f64, sends: Rbgs| {
-            let fading = way.filter(|_| received >= fades_from).map(|way| way.to(cell));
+        let add = |by_rbg: &mut [Lanes], cell: CellId, received: f64, sends: Rbgs| {
+            let fading = way.filter(|_| received >= fades_from).map(|way| way.to(cell.0.into()));
             let (received, gains) = (received as f32, fading.unwrap_or(&CONSTANT));
             // Most cells send on the whole carrier. RBGs beyond its end do not count.
             if sends == sent.whole {
@@ -109,7 +110,7 @@ impl Disturbance {
         if !others.is_empty() {
             let mut alike = 0.0;
             for other in others {
-                let (received, sends) = (f64::from(other.received), (sent.rbgs)(other.cell as usize));
+                let (received, sends) = (f64::from(other.received), (sent.rbgs)(other.cell));
                 if received < fades_from && sends == sent.whole {
                     alike += received;
                 } else {

@@ -4,6 +4,7 @@ use super::disturbance::{Disturbance, Transmissions, WEAK};
 use super::gains::{Gains, Link, LinkId};
 use super::on_air::Floor;
 use super::uplink::{Interference, UplinkSignal};
+use crate::identity::{CellId, UeId};
 use crate::mac::sched::Rbgs;
 use crate::settings::{RanSetup, UeSite};
 use airwnd_kernel::{Stream, prefetch};
@@ -78,7 +79,7 @@ pub(super) struct LinkFading {
 
 /// Cache key of a UE's noise and interference at full load: its cell, the version of its gains, and its place on the way
 /// that interferers travel.
-type FullLoad = (usize, usize, u64, u32);
+type FullLoad = (UeId, CellId, u64, u32);
 
 /// Last position of a UE and its velocity in its surroundings, in wavelengths and wavelengths per second, which is the
 /// Doppler shift.
@@ -150,11 +151,11 @@ impl MotionsShare<'_> {
     /// Moves a UE and extrapolates its velocity. If it has stayed where it was, its surroundings move on.
     // When a UE changes direction, its fading jumps by at most the distance it covers in a `radio.position_period`.
     //= exception fading-at-rest
-    pub fn place(&mut self, now: Time, ue: usize, position: Position) {
+    pub fn place(&mut self, now: Time, ue: UeId, position: Position) {
         if !self.own_pace {
             return;
         }
-        let motion = &mut self.motions[ue - self.first];
+        let motion = &mut self.motions[ue.index() - self.first];
         let (from, to) = (motion.position, in_wavelengths(position, self.frequency));
         let seconds = now.since(motion.since).as_secs();
         let [east, north] = [to.east - from.east, to.north - from.north];
@@ -223,16 +224,16 @@ impl Scattering {
         shares.map(move |(index, motions)| MotionsShare { first: index * size, motions, own_pace, frequency })
     }
 
-    fn at(&self, ue: usize, tti: Tti) -> Wavelengths {
-        self.motions[ue].at(self.clock.start(tti))
+    fn at(&self, ue: UeId, tti: Tti) -> Wavelengths {
+        self.motions[ue.index()].at(self.clock.start(tti))
     }
 
-    fn section(&self, ue: usize, tti: Tti) -> Option<Section> {
-        self.motions[ue].section(self.clock.start(tti), self.max_points)
+    fn section(&self, ue: UeId, tti: Tti) -> Option<Section> {
+        self.motions[ue.index()].section(self.clock.start(tti), self.max_points)
     }
 
-    fn travelled(&self, ue: usize, tti: Tti) -> f64 {
-        self.motions[ue].travelled(self.clock.start(tti))
+    fn travelled(&self, ue: UeId, tti: Tti) -> f64 {
+        self.motions[ue.index()].travelled(self.clock.start(tti))
     }
 }
 
@@ -290,25 +291,25 @@ impl LinkFading {
     }
 
     /// Frees the memory of a UE's links to other cells than these.
-    pub fn keep(&mut self, ue: usize, links: &[Link]) {
+    pub fn keep(&mut self, ue: UeId, links: &[Link]) {
         self.downlink.keep(ue, links);
         self.uplink.keep(ue, links);
     }
 
     /// Requests the memory that the downlink of a UE in a TTI needs first.
-    pub fn prefetch(&self, scattering: &Scattering, ue: usize) {
-        prefetch(&scattering.motions[ue]);
+    pub fn prefetch(&self, scattering: &Scattering, ue: UeId) {
+        prefetch(&scattering.motions[ue.index()]);
         self.downlink.prefetch(ue);
     }
 
     /// Requests the memory that the uplink of a UE in a TTI needs first.
-    pub fn prefetch_uplink(&self, scattering: &Scattering, ue: usize) {
-        prefetch(&scattering.motions[ue]);
+    pub fn prefetch_uplink(&self, scattering: &Scattering, ue: UeId) {
+        prefetch(&scattering.motions[ue.index()]);
         self.uplink.prefetch(ue);
     }
 
     /// Frees the memory of a UE's downlink.
-    pub fn leave(&mut self, ue: usize) {
+    pub fn leave(&mut self, ue: UeId) {
         self.downlink.keep(ue, &[]);
     }
 
@@ -324,7 +325,7 @@ impl LinkFading {
         channel: Channel<'_>,
         link: LinkId,
         floor: Floor<'_>,
-        sent: &Transmissions<impl Fn(usize) -> Rbgs>,
+        sent: &Transmissions<impl Fn(CellId) -> Rbgs>,
         tti: Tti,
     ) -> &[f64] {
         let Channel { gains, scattering } = channel;
@@ -336,7 +337,7 @@ impl LinkFading {
             let by_rbg = if sent.is_constant {
                 let position = way.as_ref().map_or(0, Way::position);
                 let key = Some((ue, serving, gains.version(ue), position));
-                let row = ue % self.full_loads.len();
+                let row = ue.index() % self.full_loads.len();
                 let known = &mut self.at_full_load[row * self.rbgs..][..self.rbgs];
                 if self.full_loads[row] != key {
                     self.full_loads[row] = key;
@@ -351,9 +352,8 @@ impl LinkFading {
             let own = self.downlink.own_gains(link, place, || scattering.section(ue, tti));
             self.sinrs.iter_mut().zip(own).for_each(|(sinr, own)| *sinr *= f64::from(*own));
         } else {
-            let others = gains.near(ue).iter().filter(|near| near.cell as usize != serving);
-            let senders =
-                others.map(|near| (near.cell as usize, near.received, (sent.rbgs)(near.cell as usize)));
+            let others = gains.near(ue).iter().filter(|near| near.cell != serving);
+            let senders = others.map(|near| (near.cell, near.received, (sent.rbgs)(near.cell)));
             let senders = senders.filter(|(.., sent)| !sent.is_empty());
             let total = floor.mean() + senders.clone().map(|(_, received, _)| received).sum::<f64>();
             self.disturbance.fill(floor.noise);
@@ -383,7 +383,7 @@ impl LinkFading {
     pub fn uplink(
         &mut self,
         channel: Channel<'_>,
-        cell: usize,
+        cell: CellId,
         floor: f64,
         signal: &UplinkSignal,
         others: &[Interference],
@@ -396,11 +396,11 @@ impl LinkFading {
         self.disturbance.fill(floor);
         for Interference { signal: other, received } in others {
             if self.fades(*received, total) {
-                let ue = other.ue as usize;
+                let ue = other.ue;
                 let (faded, width) = match &scattering.trace {
                     Some(trace) => {
                         let way = self.uplink.way(trace, ue, scattering.travelled(ue, tti));
-                        (way.to(cell as u32), self.rbg_prbs)
+                        (way.to(cell.0.into()), self.rbg_prbs)
                     }
                     None => (self.uplink.gains(LinkId { ue, cell }, scattering.at(ue, tti)), 1),
                 };
@@ -413,7 +413,7 @@ impl LinkFading {
                 }
             }
         }
-        let ue = signal.ue as usize;
+        let ue = signal.ue;
         let received = signal.power * gains.uplink(ue, cell);
         let own = self.uplink.gains(LinkId { ue, cell }, scattering.at(ue, tti));
         for prb in range(signal) {
@@ -458,7 +458,7 @@ struct Links {
     nodes: Vec<Node>,
     sections: Vec<u32>,
     /// Cells of each UE's links used so far, in order, with the start of their sinusoids; of UEs that have used any.
-    drawn: Vec<Vec<(u32, usize)>>,
+    drawn: Vec<Vec<(CellId, usize)>>,
     /// Place in `drawn` by UE, or [`UNUSED`].
     places: Vec<u32>,
     /// The last link used of each UE, with one more than the number of its cell; zeros: none. Mostly a UE has one here.
@@ -473,10 +473,10 @@ struct Links {
 
 impl Links {
     /// Frees the sinusoids of a UE's links to other cells than these.
-    fn keep(&mut self, ue: usize, links: &[Link]) {
+    fn keep(&mut self, ue: UeId, links: &[Link]) {
         let Links { drawn, free, .. } = self;
-        let Some(drawn) = drawn.get_mut(self.places[ue] as usize) else { return };
-        self.last[ue] = [0; 2];
+        let Some(drawn) = drawn.get_mut(self.places[ue.index()] as usize) else { return };
+        self.last[ue.index()] = [0; 2];
         drawn.retain(|(cell, first)| {
             let stays = links.binary_search_by_key(cell, |link| link.cell).is_ok();
             if !stays {
@@ -502,7 +502,7 @@ impl Links {
     ) -> &[f32] {
         let points = self.line.points();
         let way = place.east.to_bits() ^ place.north.to_bits().rotate_left(32);
-        let mixed = way ^ (link.ue * self.cells + link.cell) as u64;
+        let mixed = way ^ (link.ue.index() * self.cells + link.cell.index()) as u64;
         let row = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % self.known.len();
         if self.known[row] != Some((link, place)) {
             self.known[row] = Some((link, place));
@@ -547,8 +547,8 @@ impl Links {
     }
 
     /// Requests the memory that the gains of a UE's link need.
-    fn prefetch(&self, ue: usize) {
-        let link = self.last[ue][1] as usize;
+    fn prefetch(&self, ue: UeId) {
+        let link = self.last[ue.index()][1] as usize;
         // An element of each cache line.
         if self.sections.get(link).is_some_and(|section| *section != UNUSED) {
             let nodes = self.nodes.iter().skip(2 * link * self.line.taps()).take(2 * self.line.taps());
@@ -559,8 +559,8 @@ impl Links {
     }
 
     /// The way of a UE's interferers, after this many wavelengths of the downlink.
-    fn way<'a>(&self, trace: &'a Trace, ue: usize, travelled: f64) -> Way<'a> {
-        trace.way(self.starts.child(ue as u64).next_u64(), travelled * self.scale)
+    fn way<'a>(&self, trace: &'a Trace, ue: UeId, travelled: f64) -> Way<'a> {
+        trace.way(self.starts.child(ue.0.into()).next_u64(), travelled * self.scale)
     }
 
     /// Start of a link's sinusoids, which are drawn when it is used first.
@@ -568,35 +568,35 @@ impl Links {
     fn sinusoids_of(&mut self, link: LinkId) -> usize {
         let LinkId { ue, cell } = link;
         let count = self.line.sinusoids();
-        let [last, known] = self.last[ue];
-        if last == cell as u32 + 1 {
+        let [last, known] = self.last[ue.index()];
+        if last == u32::from(cell.0) + 1 {
             return known as usize * count;
         }
         let first = self.find_sinusoids(link);
-        self.last[ue] = [cell as u32 + 1, (first / count) as u32];
+        self.last[ue.index()] = [u32::from(cell.0) + 1, (first / count) as u32];
         first
     }
 
     #[inline(never)]
     fn find_sinusoids(&mut self, LinkId { ue, cell }: LinkId) -> usize {
         let count = self.line.sinusoids();
-        let place = &mut self.places[ue];
+        let place = &mut self.places[ue.index()];
         if *place == UNUSED {
             *place = self.drawn.len() as u32;
             self.drawn.push(Vec::new());
         }
         let drawn = &mut self.drawn[*place as usize];
-        match drawn.binary_search_by_key(&(cell as u32), |(cell, _)| *cell) {
+        match drawn.binary_search_by_key(&cell, |(cell, _)| *cell) {
             Ok(index) => drawn[index].1,
             Err(index) => {
                 let first = self.free.pop().unwrap_or(self.sinusoids.len());
                 self.sinusoids.resize(self.sinusoids.len().max(first + count), Sinusoid::default());
-                let stream = self.stream.child(ue as u64).child(cell as u64);
+                let stream = self.stream.child(ue.0.into()).child(cell.0.into());
                 self.line.draw(stream, &mut self.sinusoids[first..first + count]);
                 if let Some(section) = self.sections.get_mut(first / count) {
                     *section = UNUSED;
                 }
-                drawn.insert(index, (cell as u32, first));
+                drawn.insert(index, (cell, first));
                 first
             }
         }
@@ -636,11 +636,11 @@ mod tests {
     }
 
     fn noise(gains: &Gains) -> Floor<'static> {
-        Floor { noise: gains.ue_noise(0), far: 0.0, activity: &Activity::NONE }
+        Floor { noise: gains.ue_noise(UeId(0)), far: 0.0, activity: &Activity::NONE }
     }
 
     /// All cells send on these RBGs.
-    fn sent(rbgs: Rbgs) -> Transmissions<impl Fn(usize) -> Rbgs> {
+    fn sent(rbgs: Rbgs) -> Transmissions<impl Fn(CellId) -> Rbgs> {
         Transmissions { rbgs: move |_| rbgs, whole: Rbgs::first(17), is_constant: false }
     }
 
@@ -703,7 +703,7 @@ mod tests {
             sinrs.iter().sum::<f64>() / 50.0
         };
         let means: Vec<f64> = (0..20_000).map(&mut mean).collect();
-        let expected = gains.link(0, 0).received / gains.ue_noise(0);
+        let expected = gains.link(UeId(0), CellId(0)).received / gains.ue_noise(UeId(0));
         let ratio = means.iter().sum::<f64>() / 20_000.0 / expected;
         assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
         for tti in [19_000, 5, 777] {
@@ -718,7 +718,7 @@ mod tests {
         let carrier = &setup.carriers().unwrap()[0];
         let gains = Gains::new(&setup, carrier, &Crew::default());
         let scattering = Scattering::of(&setup, carrier).unwrap();
-        assert_eq!(scattering.section(0, Tti(1)).is_some(), is_large);
+        assert_eq!(scattering.section(UeId(0), Tti(1)).is_some(), is_large);
         let mut links = LinkFading::of(&setup, carrier, 1).unwrap();
         let (noise, silence) = (noise(&gains), sent(Rbgs::default()));
         let mut at = |tti| {
@@ -759,9 +759,9 @@ mod tests {
             let now = Time(tti * 1_000_000);
             if tti % 100 == 0 {
                 let position = Position::new(path(now.as_secs()), 0.0, 1.5);
-                scattering.shares(1).next().unwrap().place(now, 0, position);
+                scattering.shares(1).next().unwrap().place(now, UeId(0), position);
             }
-            scattering.at(0, Tti(tti)).east
+            scattering.at(UeId(0), Tti(tti)).east
         });
         places.collect()
     }
@@ -805,11 +805,11 @@ mod tests {
                 Tti(1),
             )
             .to_vec();
-        let signal = UplinkSignal { ue: 0, first: 10, prbs: 20, power: 1.0 };
+        let signal = UplinkSignal { ue: UeId(0), first: 10, prbs: 20, power: 1.0 };
         let up = links.uplink(
             Channel { gains: &gains, scattering: &scattering },
-            0,
-            gains.cell_noise(0),
+            CellId(0),
+            gains.cell_noise(CellId(0)),
             &signal,
             &[],
             Tti(1),

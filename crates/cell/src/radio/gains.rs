@@ -3,6 +3,7 @@
 mod replayed;
 
 use crate::crew::{Crew, SHARES};
+use crate::identity::{CellId, UeId};
 use crate::replay::Replay;
 use crate::settings::{CellSite, RanSetup, UeSite};
 use airwnd_kernel::{Stream, prefetch};
@@ -43,15 +44,15 @@ const UNKNOWN: f64 = -1.0;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LinkId {
     /// Number of the UE.
-    pub ue: usize,
+    pub ue: UeId,
     /// Number of the cell.
-    pub cell: usize,
+    pub cell: CellId,
 }
 
 /// The link between a UE and a cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Link {
-    pub cell: u32,
+    pub cell: CellId,
     /// Shadowing in standard deviations.
     shadowed: f64,
     /// Loss by blockage.
@@ -89,13 +90,13 @@ impl Link {
 pub(crate) struct Near {
     /// Received power per PRB at the UE in mW.
     pub received: f64,
-    pub cell: u32,
+    pub cell: CellId,
 }
 
 /// A cell that is not a UE's neighbour, but interferes noticeably while most of the neighbours send nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Distant {
-    pub cell: u32,
+    pub cell: CellId,
     /// Received power per PRB in mW where the neighbours were selected.
     pub received: f32,
     /// Sum of the received powers per PRB in mW of all weaker cells.
@@ -122,7 +123,7 @@ pub(crate) struct Gains {
     /// `None`: no link is blocked.
     blockage: Option<Blockage>,
     /// Recorded channels, by UE.
-    replays: Vec<(u32, Replay)>,
+    replays: Vec<(UeId, Replay)>,
     /// Scratch of each share.
     scratch: Vec<Scratch>,
 }
@@ -186,7 +187,7 @@ struct Scratch {
     all: Vec<Link>,
     distant: Vec<Distant>,
     /// Cells that can be neighbours, with their received power per PRB in mW.
-    powers: Vec<(f64, u32)>,
+    powers: Vec<(f64, CellId)>,
 }
 
 /// A UE's position, its noise, and the cells that are not its neighbours.
@@ -256,7 +257,7 @@ impl Terrain {
     /// Computes links, whose cells and shadowing are given, at a position. `changed` receives those that have changed.
     fn measure(
         &self,
-        ue: usize,
+        ue: UeId,
         position: Position,
         replayed: Option<Replayed>,
         links: &mut [Link],
@@ -266,7 +267,7 @@ impl Terrain {
         let mut before: Option<Shared> = None;
         let mut along = self.losses(ue, true);
         for (place, link) in links.iter_mut().enumerate().filter(|(_, link)| !link.is_valid(position)) {
-            let mast = &self.cells[link.cell as usize];
+            let mast = &self.cells[link.cell.index()];
             let shared = match before.take() {
                 Some(shared) if shared.site == mast.site.position => shared,
                 _ => self.measure_site(ue, position, &mast.site),
@@ -274,7 +275,7 @@ impl Terrain {
             let [down, up] = shared.losses;
             if let Some(along) = &mut along {
                 let here = ScaledPosition::of(position, shared.spread.correlation_distance);
-                link.shadowed = along.to(mast.site.site, link.cell, Some(here));
+                link.shadowed = along.to(mast.site.site, link.cell.0.into(), Some(here));
             }
             let shadowed = Db(shared.spread.sigma.0 * link.shadowed);
             let gain = mast.gain_towards(shared.direction) - shadowed - link.blocked;
@@ -294,16 +295,19 @@ impl Terrain {
     }
 
     /// Computes what the links to the sectors of a site share.
-    fn measure_site(&self, ue: usize, position: Position, site: &CellSite) -> Shared {
-        let draws = Draws::new(self.chance, ue, site.site);
+    fn measure_site(&self, ue: UeId, position: Position, site: &CellSite) -> Shared {
+        let draws = Draws::new(self.chance, ue.index(), site.site);
         let place = site.position.nearest_copy(&self.copies, position);
         let downlink = LinkGeometry::new(place, position, self.downlink_frequency, draws);
         let links = [downlink, downlink.at(self.uplink_frequency)];
         let own = self.propagation.shadowing(&downlink);
         let spread = own.or(self.shadowing.as_ref().map(Shadowing::spread)).unwrap_or(UNSHADOWED);
         let ground = downlink.ground_distance();
-        let shadowed_alike =
-            if self.is_shadowed_along[ue] { ALIKE * spread.correlation_distance.0 } else { f64::INFINITY };
+        let shadowed_alike = if self.is_shadowed_along[ue.index()] {
+            ALIKE * spread.correlation_distance.0
+        } else {
+            f64::INFINITY
+        };
         let valid = (MOVED_LITTLE * ground.0).min(shadowed_alike);
         Shared {
             site: site.position,
@@ -315,18 +319,19 @@ impl Terrain {
     }
 
     /// The shadowing of a UE's links, if it changes along the UE's way or, on the contrary, if it stays.
-    fn losses(&self, ue: usize, along: bool) -> Option<Losses<'_>> {
-        let shadowing = self.shadowing.as_ref().filter(|_| self.is_shadowed_along[ue] == along)?;
-        Some(shadowing.of(ue as u32))
+    fn losses(&self, ue: UeId, along: bool) -> Option<Losses<'_>> {
+        let shadowing = self.shadowing.as_ref().filter(|_| self.is_shadowed_along[ue.index()] == along)?;
+        Some(shadowing.of(ue.0))
     }
 
     /// The link between a UE at a position and a cell.
-    fn link(&self, ue: usize, at: &Surroundings, cell: usize, blockage: Option<&Blockage>) -> Link {
+    fn link(&self, ue: UeId, at: &Surroundings, cell: CellId, blockage: Option<&Blockage>) -> Link {
         let Surroundings { position, replayed, .. } = *at;
-        let site = self.cells[cell].site.site;
-        let shadowed = self.losses(ue, false).map_or(0.0, |mut losses| losses.to(site, cell as u32, None));
-        let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue, self.cells[cell].site.site));
-        let mut link = [Link { cell: cell as u32, shadowed, blocked, ..Link::default() }];
+        let site = self.cells[cell.index()].site.site;
+        let shadowed = self.losses(ue, false).map_or(0.0, |mut losses| losses.to(site, cell.0.into(), None));
+        let blocked = blockage
+            .map_or(Db(0.0), |blockage| blockage.loss(ue.index(), self.cells[cell.index()].site.site));
+        let mut link = [Link { cell, shadowed, blocked, ..Link::default() }];
         self.measure(ue, position, replayed, &mut link, |_, _| ());
         link[0]
     }
@@ -334,8 +339,8 @@ impl Terrain {
 
 impl Share<'_> {
     /// Moves a UE that this cell serves. Returns whether its neighbours have been selected anew.
-    pub fn place(&mut self, ue: usize, position: Position, serving: usize) -> bool {
-        let surroundings = &mut self.ues[ue - self.first];
+    pub fn place(&mut self, ue: UeId, position: Position, serving: CellId) -> bool {
+        let surroundings = &mut self.ues[ue.index() - self.first];
         surroundings.position = position;
         if position.distance(surroundings.selected_at) > surroundings.valid_within {
             self.select(ue, Some(serving));
@@ -343,8 +348,8 @@ impl Share<'_> {
         }
         let Share { terrain, first, links, near, uplinks, ues, .. } = self;
         let Surroundings { neighbours, replayed, ref mut changes, ref mut knows_uplinks, .. } =
-            ues[ue - *first];
-        let start = (ue - *first) * terrain.max;
+            ues[ue.index() - *first];
+        let start = (ue.index() - *first) * terrain.max;
         let mut has_changed = false;
         let links = &mut links[start..][..neighbours as usize];
         terrain.measure(ue, position, replayed, links, |place, link| {
@@ -358,22 +363,23 @@ impl Share<'_> {
     }
 
     /// The links to a UE's neighbours, by cell.
-    fn links_of(&self, ue: usize) -> &[Link] {
-        let index = ue - self.first;
+    fn links_of(&self, ue: UeId) -> &[Link] {
+        let index = ue.index() - self.first;
         &self.links[index * self.terrain.max..][..self.ues[index].neighbours as usize]
     }
 
     /// Computes the links to all cells, and keeps those to the neighbours.
-    fn select(&mut self, ue: usize, serving: Option<usize>) {
+    fn select(&mut self, ue: UeId, serving: Option<CellId>) {
         let Share { terrain, blockage, first, links, near, uplinks, distant, ues, scratch } = self;
         let Scratch { all, distant: others, powers } = &mut **scratch;
-        let surroundings = &mut ues[ue - *first];
+        let surroundings = &mut ues[ue.index() - *first];
         let position = surroundings.position;
         all.clear();
         let mut losses = terrain.losses(ue, false);
-        all.extend((0..).zip(&terrain.cells).map(|(cell, mast)| {
-            let shadowed = losses.as_mut().map_or(0.0, |losses| losses.to(mast.site.site, cell, None));
-            let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue, mast.site.site));
+        all.extend(CellId(0).onwards().zip(&terrain.cells).map(|(cell, mast)| {
+            let shadowed =
+                losses.as_mut().map_or(0.0, |losses| losses.to(mast.site.site, cell.0.into(), None));
+            let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue.index(), mast.site.site));
             Link { cell, shadowed, blocked, ..Link::default() }
         }));
         terrain.measure(ue, position, surroundings.replayed, all, |_, _| ());
@@ -383,7 +389,7 @@ impl Share<'_> {
         surroundings.valid_within = Metres(f64::INFINITY);
         if let Some(threshold) = terrain.threshold {
             let serving = serving.or_else(|| strongest(all.iter().map(Link::near))).expect("there are cells");
-            let interferers = all.iter().filter(|link| link.cell as usize != serving);
+            let interferers = all.iter().filter(|link| link.cell != serving);
             let min = threshold * (surroundings.noise + interferers.map(|link| link.received).sum::<f64>());
             let significant = SIGNIFICANT * surroundings.noise;
             others.clear();
@@ -394,11 +400,11 @@ impl Share<'_> {
                     // Other cells stay out of reach.
                     return f32::INFINITY;
                 }
-                if !terrain.is_shadowed_along[ue] {
+                if !terrain.is_shadowed_along[ue.index()] {
                     return link.valid_within;
                 }
                 // Shadowing changes a link sooner than its distance, but the selection is for long.
-                let site = terrain.cells[link.cell as usize].site.position;
+                let site = terrain.cells[link.cell.index()].site.position;
                 let valid =
                     MOVED_LITTLE * site.nearest_copy(&terrain.copies, position).ground_distance(position).0;
                 (valid * valid) as f32
@@ -413,7 +419,7 @@ impl Share<'_> {
                 }
             };
             all.retain(|link| {
-                let stays = link.cell as usize == serving || link.received >= min;
+                let stays = link.cell == serving || link.received >= min;
                 if !stays {
                     leave(link);
                 }
@@ -421,11 +427,10 @@ impl Share<'_> {
             });
             if all.len() > terrain.max {
                 // The serving cell first, then by power.
-                let rank =
-                    |link: &Link| if link.cell as usize == serving { f64::INFINITY } else { link.received };
+                let rank = |link: &Link| if link.cell == serving { f64::INFINITY } else { link.received };
                 powers.clear();
                 powers.extend(all.iter().map(|link| (rank(link), link.cell)));
-                let order = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+                let order = |a: &(f64, CellId), b: &(f64, CellId)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
                 let (.., weakest) = powers.select_nth_unstable_by(terrain.max - 1, order);
                 weakest.sort_unstable_by(order);
                 for (_, cell) in weakest {
@@ -446,27 +451,27 @@ impl Share<'_> {
                 weaker -= f64::from(other.received);
                 other.weaker = weaker.max(0.0) as f32;
             }
-            distant[(ue - *first) * terrain.max_distant..][..others.len()].copy_from_slice(others);
+            distant[(ue.index() - *first) * terrain.max_distant..][..others.len()].copy_from_slice(others);
             surroundings.distant = others.len() as u32;
             surroundings.strongest_distant = others.first().map_or(0.0, |other| other.received);
         }
         (surroundings.neighbours, surroundings.knows_uplinks) = (all.len() as u32, false);
-        let first = (ue - *first) * terrain.max;
+        let first = (ue.index() - *first) * terrain.max;
         links[first..][..all.len()].copy_from_slice(all);
         near[first..].iter_mut().zip(all).for_each(|(near, link)| *near = link.near());
         uplinks[first..][..terrain.max].fill(UNKNOWN);
     }
 
     /// Makes a cell a neighbour of a UE, if it is not.
-    pub fn include(&mut self, ue: usize, cell: usize) {
+    pub fn include(&mut self, ue: UeId, cell: CellId) {
         if find(self.links_of(ue), cell).is_none() {
             self.select(ue, Some(cell));
         }
     }
 
     /// The path loss of a UE's downlink from a neighbour, with antenna gains, as the UE estimates it.
-    pub fn loss(&mut self, ue: usize, cell: usize) -> Db {
-        let power = self.terrain.cells[cell].power_per_prb;
+    pub fn loss(&mut self, ue: UeId, cell: CellId) -> Db {
+        let power = self.terrain.cells[cell.index()].power_per_prb;
         power - find(self.links_of(ue), cell).expect("the cell is a neighbour").power
     }
 }
@@ -540,7 +545,7 @@ impl Gains {
         let mut shares: Vec<Share<'_>> = gains.shares(setup.ues.len().div_ceil(shares)).collect();
         crew.each(&mut shares, |_, share| {
             let ues = share.first..share.first + share.ues.len();
-            ues.for_each(|ue| share.select(ue, None));
+            ues.map(UeId::at).for_each(|ue| share.select(ue, None));
         });
         drop(shares);
         gains
@@ -578,13 +583,13 @@ impl Gains {
 
     /// Replaces the channels of UEs, in ascending order, by recorded ones from the cells that are the strongest, or that
     /// serve them by the setup.
-    pub fn replay(&mut self, setup: &RanSetup, replays: Vec<(u32, Replay)>) {
+    pub fn replay(&mut self, setup: &RanSetup, replays: Vec<(UeId, Replay)>) {
         self.replays = replays;
         for index in 0..self.replays.len() {
             let (ue, replay) = &mut self.replays[index];
-            let (ue, power, has_loss) = (*ue as usize, replay.power(Time::ZERO), replay.has_loss);
-            let cell = setup.ues[ue].cell.map_or_else(|| self.strongest(ue), |cell| cell.0 as usize);
-            self.ues[ue].replayed = Some(Replayed { cell: cell as u32, power, has_loss });
+            let (ue, power, has_loss) = (*ue, replay.power(Time::ZERO), replay.has_loss);
+            let cell = setup.ues[ue.index()].cell.unwrap_or_else(|| self.strongest(ue));
+            self.ues[ue.index()].replayed = Some(Replayed { cell, power, has_loss });
             let ues = self.ues.len();
             self.shares(ues).next().expect("there are UEs").select(ue, Some(cell));
         }
@@ -592,18 +597,19 @@ impl Gains {
 
     /// Advances blockage and recorded channels to a time. `changed` receives the UEs with other losses, in ascending order;
     /// their links are computed anew when they are next placed.
-    pub fn advance(&mut self, now: Time, changed: &mut Vec<u32>) {
+    pub fn advance(&mut self, now: Time, changed: &mut Vec<UeId>) {
         let Gains { terrain, links, ues, blockage, replays, .. } = self;
         changed.clear();
         if let Some(blockage) = blockage {
             blockage.advance(now, |ue, _| {
-                if changed.last() != Some(&(ue as u32)) {
-                    changed.push(ue as u32);
+                let ue = UeId::at(ue);
+                if changed.last() != Some(&ue) {
+                    changed.push(ue);
                 }
             });
-            for ue in changed.iter().map(|ue| *ue as usize) {
-                for link in &mut links[ue * terrain.max..][..ues[ue].neighbours as usize] {
-                    let blocked = blockage.loss(ue, terrain.cells[link.cell as usize].site.site);
+            for ue in changed.iter().copied() {
+                for link in &mut links[ue.index() * terrain.max..][..ues[ue.index()].neighbours as usize] {
+                    let blocked = blockage.loss(ue.index(), terrain.cells[link.cell.index()].site.site);
                     if blocked != link.blocked {
                         link.blocked = blocked;
                         link.valid_within = OUTDATED;
@@ -612,7 +618,7 @@ impl Gains {
             }
         }
         for (ue, replay) in replays {
-            let replayed = ues[*ue as usize].replayed.as_mut().expect("its channel is a recorded one");
+            let replayed = ues[ue.index()].replayed.as_mut().expect("its channel is a recorded one");
             let power = replay.power(now);
             if std::mem::replace(&mut replayed.power, power) != power
                 && let Err(place) = changed.binary_search(ue)
@@ -623,62 +629,62 @@ impl Gains {
     }
 
     /// The links to a UE's neighbours, by cell.
-    pub fn links(&self, ue: usize) -> &[Link] {
-        &self.links[ue * self.terrain.max..][..self.ues[ue].neighbours as usize]
+    pub fn links(&self, ue: UeId) -> &[Link] {
+        &self.links[ue.index() * self.terrain.max..][..self.ues[ue.index()].neighbours as usize]
     }
 
     /// A UE's neighbours, by cell.
-    pub fn near(&self, ue: usize) -> &[Near] {
-        &self.near[ue * self.terrain.max..][..self.ues[ue].neighbours as usize]
+    pub fn near(&self, ue: UeId) -> &[Near] {
+        &self.near[ue.index() * self.terrain.max..][..self.ues[ue.index()].neighbours as usize]
     }
 
     /// Requests the memory of a UE's neighbours.
-    pub fn prefetch(&self, ue: usize) {
+    pub fn prefetch(&self, ue: UeId) {
         // Four of them are in a cache line.
         self.near(ue).iter().step_by(4).for_each(prefetch);
     }
 
     /// The neighbours of a UE that sends, by cell, with the factors from its transmit power to their received powers,
     /// which are kept until it moves.
-    pub fn uplinks(&mut self, ue: usize) -> impl Iterator<Item = (usize, f64)> {
+    pub fn uplinks(&mut self, ue: UeId) -> impl Iterator<Item = (CellId, f64)> {
         let Gains { links, near, uplinks, ues, terrain, .. } = self;
-        let first = ue * terrain.max;
-        let Surroundings { neighbours, ref mut knows_uplinks, .. } = ues[ue];
+        let first = ue.index() * terrain.max;
+        let Surroundings { neighbours, ref mut knows_uplinks, .. } = ues[ue.index()];
         let places = first..first + neighbours as usize;
         let factors = &mut uplinks[places.clone()];
         if !std::mem::replace(knows_uplinks, true) {
             complete(factors, &links[places.clone()]);
         }
-        near[places].iter().zip(&*factors).map(|(near, factor)| (near.cell as usize, *factor))
+        near[places].iter().zip(&*factors).map(|(near, factor)| (near.cell, *factor))
     }
 
     /// The other cells, strongest first, that are significant at a UE beside this noise and interference per PRB in mW.
-    pub fn distant(&self, ue: usize, disturbance: f64) -> &[Distant] {
-        let Surroundings { distant, strongest_distant, .. } = self.ues[ue];
+    pub fn distant(&self, ue: UeId, disturbance: f64) -> &[Distant] {
+        let Surroundings { distant, strongest_distant, .. } = self.ues[ue.index()];
         let min = (SIGNIFICANT * disturbance) as f32;
         // Mostly none is, and their list is not read.
         if strongest_distant < min {
             return &[];
         }
-        let known = &self.distant[ue * self.terrain.max_distant..][..distant as usize];
+        let known = &self.distant[ue.index() * self.terrain.max_distant..][..distant as usize];
         // Not by bisection: those that it would skip are not in the cache, those found are read next.
         let count = known.iter().take_while(|other| other.received >= min).count();
         &known[..count]
     }
 
     /// The link between a UE and a cell.
-    pub fn link(&self, ue: usize, cell: usize) -> Link {
+    pub fn link(&self, ue: UeId, cell: CellId) -> Link {
         let found = find(self.links(ue), cell).copied();
-        found.unwrap_or_else(|| self.terrain.link(ue, &self.ues[ue], cell, self.blockage.as_ref()))
+        found.unwrap_or_else(|| self.terrain.link(ue, &self.ues[ue.index()], cell, self.blockage.as_ref()))
     }
 
     /// The strongest cell at a UE; the first of several equal ones.
-    pub fn strongest(&self, ue: usize) -> usize {
+    pub fn strongest(&self, ue: UeId) -> CellId {
         strongest(self.near(ue).iter().copied()).expect("a UE has neighbours")
     }
 
     /// The received power per PRB in mW of a cell at a UE.
-    pub fn received(&self, ue: usize, cell: usize) -> f64 {
+    pub fn received(&self, ue: UeId, cell: CellId) -> f64 {
         let near = self.near(ue);
         match place_of(near, cell, |near| near.cell) {
             Some(place) => near[place].received,
@@ -687,25 +693,25 @@ impl Gains {
     }
 
     /// Factor from a UE's transmit power to a cell's received power.
-    pub fn uplink(&self, ue: usize, cell: usize) -> f64 {
+    pub fn uplink(&self, ue: UeId, cell: CellId) -> f64 {
         let known = place_of(self.near(ue), cell, |near| near.cell);
-        let known = known.map(|place| self.uplinks[ue * self.terrain.max + place]);
+        let known = known.map(|place| self.uplinks[ue.index() * self.terrain.max + place]);
         known.filter(|factor| *factor != UNKNOWN).unwrap_or_else(|| self.link(ue, cell).uplink())
     }
 
     /// A UE's position.
-    pub fn position(&self, ue: usize) -> Position {
-        self.ues[ue].position
+    pub fn position(&self, ue: UeId) -> Position {
+        self.ues[ue.index()].position
     }
 
     /// The sum of the received powers per PRB in mW, at full power, of the cells that are not neighbours of a UE.
-    pub fn far(&self, ue: usize) -> f64 {
-        self.ues[ue].far
+    pub fn far(&self, ue: UeId) -> f64 {
+        self.ues[ue.index()].far
     }
 
     /// The sum of the factors from a UE's transmit power to the received power of each cell that is not its neighbour.
-    pub fn far_uplink(&self, ue: usize) -> f64 {
-        self.ues[ue].far_uplink
+    pub fn far_uplink(&self, ue: UeId) -> f64 {
+        self.ues[ue.index()].far_uplink
     }
 
     /// Number of cells.
@@ -719,23 +725,23 @@ impl Gains {
     }
 
     /// A number that changes with every change of a UE's gains.
-    pub fn version(&self, ue: usize) -> u64 {
-        self.ues[ue].changes
+    pub fn version(&self, ue: UeId) -> u64 {
+        self.ues[ue.index()].changes
     }
 
     /// A UE's noise per PRB in mW.
-    pub fn ue_noise(&self, ue: usize) -> f64 {
-        self.ues[ue].noise
+    pub fn ue_noise(&self, ue: UeId) -> f64 {
+        self.ues[ue.index()].noise
     }
 
     /// A cell's noise per PRB in mW.
-    pub fn cell_noise(&self, cell: usize) -> f64 {
-        self.cell_noise[cell]
+    pub fn cell_noise(&self, cell: CellId) -> f64 {
+        self.cell_noise[cell.index()]
     }
 }
 
 /// The link to a cell among links by cell.
-fn find(links: &[Link], cell: usize) -> Option<&Link> {
+fn find(links: &[Link], cell: CellId) -> Option<&Link> {
     place_of(links, cell, |link| link.cell).map(|place| &links[place])
 }
 
@@ -747,17 +753,17 @@ fn complete(factors: &mut [f64], links: &[Link]) {
 }
 
 /// The place of a cell in a list by cell.
-fn place_of<T>(sorted: &[T], cell: usize, number: impl Fn(&T) -> u32) -> Option<usize> {
-    match sorted.get(cell) {
-        Some(item) if number(item) as usize == cell => Some(cell),
-        _ => sorted.binary_search_by_key(&(cell as u32), number).ok(),
+fn place_of<T>(sorted: &[T], cell: CellId, number: impl Fn(&T) -> CellId) -> Option<usize> {
+    match sorted.get(cell.index()) {
+        Some(item) if number(item) == cell => Some(cell.index()),
+        _ => sorted.binary_search_by_key(&cell, number).ok(),
     }
 }
 
 /// The cell with the highest received power; the first of several equal ones.
-pub(super) fn strongest(near: impl Iterator<Item = Near>) -> Option<usize> {
+pub(super) fn strongest(near: impl Iterator<Item = Near>) -> Option<CellId> {
     let stronger = |best: Near, other: Near| if other.received > best.received { other } else { best };
-    near.reduce(stronger).map(|best| best.cell as usize)
+    near.reduce(stronger).map(|best| best.cell)
 }
 
 /// The index of the highest power; the first of several equal ones.
@@ -778,7 +784,7 @@ mod tests {
 
     /// Losses to the only cell around which UEs are led in a circle, so that only shadowing changes them.
     fn around(shadowing: shadowing::Params, mobility: Spec, threshold: f64) -> Vec<f64> {
-        const UE: usize = 0;
+        const UE: UeId = UeId(0);
         let at = |step: usize| {
             let (sin, cos) = (step as f64 / 100.0).sin_cos();
             Position::new(200.0 * cos, 200.0 * sin, 1.5)
@@ -795,8 +801,8 @@ mod tests {
         let mut gains = Gains::new(&setup, &carriers[0], &Crew::default());
         let loss = |step| {
             let mut share = gains.shares(1).next().unwrap();
-            share.place(UE, at(step), 0);
-            share.loss(UE, 0).0
+            share.place(UE, at(step), CellId(0));
+            share.loss(UE, CellId(0)).0
         };
         (0..=100).map(loss).collect()
     }

@@ -19,6 +19,7 @@ mod reports;
 mod uplink;
 
 use crate::crew::{Crew, SHARES};
+use crate::identity::{CellId, UeId};
 use crate::mac::power_control;
 use crate::mac::sched::Rbgs;
 use crate::replay::{self, Replay};
@@ -64,13 +65,13 @@ pub(crate) struct Radio {
     /// The TTI on air.
     now: Tti,
     /// Serving cell of each UE, and the downlink's path loss from it.
-    serving: Vec<(usize, Db)>,
+    serving: Vec<(CellId, Db)>,
     /// Number of times that UEs have moved or changed cells.
     moves: u64,
     /// The cells' data transmissions.
     on_air: OnAir,
     /// UEs whose neighbours have been selected anew, by share.
-    reselected: Vec<Vec<u32>>,
+    reselected: Vec<Vec<UeId>>,
     /// The UEs' sounding signals and data transmissions in the TTI on air.
     soundings: UplinkOnAir,
     uplink: UplinkOnAir,
@@ -98,26 +99,26 @@ struct Share<'a> {
     gains: gains::Share<'a>,
     /// `None`: channels are flat.
     motions: Option<MotionsShare<'a>>,
-    serving: &'a mut [(usize, Db)],
-    reselected: &'a mut Vec<u32>,
+    serving: &'a mut [(CellId, Db)],
+    reselected: &'a mut Vec<UeId>,
 }
 
 impl Share<'_> {
-    fn place(&mut self, now: Time, ue: usize, position: Position) {
-        let serving = self.serving[ue - self.first].0;
+    fn place(&mut self, now: Time, ue: UeId, position: Position) {
+        let serving = self.serving[ue.index() - self.first].0;
         let is_new = self.gains.place(ue, position, serving);
         if let Some(motions) = &mut self.motions {
             motions.place(now, ue, position);
             if is_new {
-                self.reselected.push(ue as u32);
+                self.reselected.push(ue);
             }
         }
         self.serve(ue, serving);
     }
 
-    fn serve(&mut self, ue: usize, cell: usize) {
+    fn serve(&mut self, ue: UeId, cell: CellId) {
         self.gains.include(ue, cell);
-        self.serving[ue - self.first] = (cell, self.gains.loss(ue, cell));
+        self.serving[ue.index() - self.first] = (cell, self.gains.loss(ue, cell));
     }
 }
 
@@ -137,12 +138,12 @@ impl Radio {
         let receiver = setup.radio.receiver();
         let amc = layered::by_rank(&setup.radio.amc, &receiver, access);
         let mut gains = Gains::new(setup, carrier, crew);
-        let replay = |(number, ue): (u32, &UeSite)| {
+        let replay = |(number, ue): (UeId, &UeSite)| {
             let noise = noise_per_prb(ue.noise_figure, access.prb_bandwidth);
             let receiver = replay::Receiver { noise, amc: &*amc[0], prbs };
             Some((number, Replay::new(ue.replay.as_ref()?, &receiver)))
         };
-        gains.replay(setup, (0..).zip(&setup.ues).filter_map(replay).collect());
+        gains.replay(setup, UeId(0).onwards().zip(&setup.ues).filter_map(replay).collect());
         let scattering = Scattering::of(setup, carrier);
         let is_cached = scattering.is_none() && gains.are_complete();
         let steps = amc.iter().filter(|_| !is_cached).map(|amc| Steps::new(&**amc, Prbs(rbg_prbs))).collect();
@@ -158,7 +159,7 @@ impl Radio {
             efficiencies: std::array::from_fn(|cqi| access.cqi_efficiency(Cqi(cqi as u8))),
             layers: access.layers.clone(),
             errors,
-            serving: (0..setup.ues.len()).map(strongest).collect(),
+            serving: UeId::all(setup.ues.len()).map(strongest).collect(),
             moves: 0,
             on_air,
             reselected: Vec::new(),
@@ -213,47 +214,47 @@ impl Radio {
     }
 
     /// The strongest cell at a UE; the first of several equal ones.
-    pub fn strongest(&self, ue: usize) -> usize {
+    pub fn strongest(&self, ue: UeId) -> CellId {
         self.gains.strongest(ue)
     }
 
     /// Sets the serving cell of a UE.
-    pub fn serve(&mut self, ue: usize, cell: usize) {
+    pub fn serve(&mut self, ue: UeId, cell: CellId) {
         self.whole().serve(ue, cell);
         self.secondary.iter_mut().for_each(|radio| radio.serve(ue, cell));
     }
 
     /// The cell that serves a UE.
-    pub fn serving(&self, ue: usize) -> usize {
-        self.serving[ue].0
+    pub fn serving(&self, ue: UeId) -> CellId {
+        self.serving[ue.index()].0
     }
 
     /// A UE's position.
-    pub fn position(&self, ue: usize) -> Position {
+    pub fn position(&self, ue: UeId) -> Position {
         self.gains.position(ue)
     }
 
     /// Moves a UE.
-    pub fn place(&mut self, now: Time, ue: usize, position: Position) {
+    pub fn place(&mut self, now: Time, ue: UeId, position: Position) {
         self.whole().place(now, ue, position);
         self.secondary.iter_mut().for_each(|radio| radio.place(now, ue, position));
     }
 
     /// Moves UEs, which are in ascending order.
-    pub fn place_all(&mut self, now: Time, moves: &[(u32, Position)], crew: &Crew) {
+    pub fn place_all(&mut self, now: Time, moves: &[(UeId, Position)], crew: &Crew) {
         let size = self.ues().div_ceil(SHARES).max(1);
-        let first_move = |index: usize| moves.partition_point(|(ue, _)| (*ue as usize) < index * size);
+        let first_move = |index: usize| moves.partition_point(|(ue, _)| ue.index() < index * size);
         let mut shares: Vec<Share<'_>> = self.shares(size).collect();
         crew.each(&mut shares, |index, share| {
             let moves = &moves[first_move(index)..first_move(index + 1)];
-            moves.iter().for_each(|(ue, position)| share.place(now, *ue as usize, *position));
+            moves.iter().for_each(|(ue, position)| share.place(now, *ue, *position));
         });
         self.secondary.iter_mut().for_each(|radio| radio.place_all(now, moves, crew));
     }
 
     /// Advances blockage and recorded channels to a time. `changed` receives the UEs to be placed again, in ascending
     /// order: the same on all carriers.
-    pub fn advance(&mut self, now: Time, changed: &mut Vec<u32>) {
+    pub fn advance(&mut self, now: Time, changed: &mut Vec<UeId>) {
         self.gains.advance(now, changed);
         self.secondary.iter_mut().for_each(|radio| radio.advance(now, changed));
     }
@@ -281,14 +282,14 @@ impl Radio {
     }
 
     /// Takes the UEs out whose neighbours on any carrier have been selected anew, for [`Receivers::keep`].
-    pub fn take_reselected(&mut self, into: &mut Vec<u32>) {
+    pub fn take_reselected(&mut self, into: &mut Vec<UeId>) {
         into.clear();
         let secondary = self.secondary.iter_mut().flat_map(|radio| &mut radio.reselected);
         self.reselected.iter_mut().chain(secondary).for_each(|ues| into.append(ues));
     }
 
     /// A number that changes with every change of a UE's gains.
-    pub fn version(&self, ue: usize) -> u64 {
+    pub fn version(&self, ue: UeId) -> u64 {
         self.gains.version(ue)
     }
 
@@ -327,28 +328,28 @@ impl Radio {
     }
     /// The received power of one reference-signal resource element, averaged over fading.
     //= exception rsrp-averages-fading
-    pub fn rsrp(&self, ue: usize, cell: usize) -> Dbm {
+    pub fn rsrp(&self, ue: UeId, cell: CellId) -> Dbm {
         airwnd_phy::link_budget::rsrp(self.gains.link(ue, cell).power)
     }
 
     /// The cells that a UE measures, and the received power per PRB in mW of noise and all other cells.
-    pub fn measurable(&self, ue: usize) -> (&[Link], f64) {
+    pub fn measurable(&self, ue: UeId) -> (&[Link], f64) {
         (self.gains.links(ue), self.gains.ue_noise(ue) + self.gains.far(ue))
     }
 
     /// The strongest cell at a UE other than this one.
-    pub fn strongest_but(&self, ue: usize, serving: usize) -> Option<usize> {
-        strongest(self.gains.near(ue).iter().copied().filter(|near| near.cell as usize != serving))
+    pub fn strongest_but(&self, ue: UeId, serving: CellId) -> Option<CellId> {
+        strongest(self.gains.near(ue).iter().copied().filter(|near| near.cell != serving))
     }
 
     /// Noise and mean interference at a UE.
-    fn floor<'a>(&self, ue: usize, activity: &'a Activity) -> Floor<'a> {
+    fn floor<'a>(&self, ue: UeId, activity: &'a Activity) -> Floor<'a> {
         Floor { noise: self.gains.ue_noise(ue), far: self.gains.far(ue), activity }
     }
 
     /// The SINR of control channels, which every cell sends at full power in every TTI.
     //= exception control-at-full-load
-    pub fn control_sinr(&self, ue: usize, serving: usize) -> Db {
+    pub fn control_sinr(&self, ue: UeId, serving: CellId) -> Db {
         let signal = self.gains.received(ue, serving);
         let near = self.gains.near(ue).iter();
         let others = near.map(|near| near.received).sum::<f64>() - signal + self.gains.far(ue);
@@ -356,33 +357,33 @@ impl Radio {
     }
 
     /// The path loss of a UE's downlink with antenna gains, as the UE estimates it.
-    pub fn loss(&self, ue: usize) -> Db {
-        self.serving[ue].1
+    pub fn loss(&self, ue: UeId) -> Db {
+        self.serving[ue.index()].1
     }
 
     /// The SINR per PRB of a UE on `prbs` at its cell without interference.
-    pub fn uplink_snr(&self, ue: usize, prbs: Prbs, control: &power_control::Params, commanded: Db) -> Db {
-        let cell = self.serving[ue].0;
+    pub fn uplink_snr(&self, ue: UeId, prbs: Prbs, control: &power_control::Params, commanded: Db) -> Db {
+        let cell = self.serving[ue.index()].0;
         let power = control.power_per_prb(prbs, self.loss(ue), commanded);
         let received = power * self.gains.uplink(ue, cell);
         Db::from_linear(received / self.gains.cell_noise(cell))
     }
 
     /// The SINR of a UE's downlink without interference, and its CQI.
-    pub fn downlink_snr(&self, ue: usize) -> (Db, Cqi) {
+    pub fn downlink_snr(&self, ue: UeId) -> (Db, Cqi) {
         let sinr = self.snr(ue);
         (sinr, self.rank(Sinr::Flat(sinr), self.prbs).1)
     }
 
     /// Whether the SINR of a UE's downlink without interference suffices for any CQI.
-    pub fn reaches(&self, ue: usize) -> bool {
+    pub fn reaches(&self, ue: UeId) -> bool {
         let sinr = Sinr::Flat(self.snr(ue));
         self.amc.iter().any(|amc| amc.reaches(Cqi(1), sinr, self.prbs))
     }
 
     /// The SINR of a UE's downlink without interference.
-    fn snr(&self, ue: usize) -> Db {
-        Db::from_linear(self.gains.received(ue, self.serving[ue].0) / self.gains.ue_noise(ue))
+    fn snr(&self, ue: UeId) -> Db {
+        Db::from_linear(self.gains.received(ue, self.serving[ue.index()].0) / self.gains.ue_noise(ue))
     }
 
     /// Link adaptation of blocks with this many layers.
@@ -418,22 +419,22 @@ impl Radio {
     }
 
     /// Adds a sounding signal of a UE to a cell.
-    pub fn sound(&mut self, cell: usize, signal: UplinkSignal) {
+    pub fn sound(&mut self, cell: CellId, signal: UplinkSignal) {
         self.soundings.add(&mut self.gains, self.prbs, cell, signal);
     }
 
     /// Adds a transmission of a UE to a cell.
-    pub fn send_uplink(&mut self, cell: usize, signal: UplinkSignal) {
+    pub fn send_uplink(&mut self, cell: CellId, signal: UplinkSignal) {
         self.uplink.add(&mut self.gains, self.prbs, cell, signal);
     }
 
     /// Noise and interference per PRB in mW at a UE in each of these RBGs.
-    fn disturbances(&self, floor: Floor<'_>, ue: usize, serving: usize, on_air: &[Rbgs], by_rbg: &mut [f64]) {
-        let mut others = self.gains.near(ue).iter().filter(|near| near.cell as usize != serving);
+    fn disturbances(&self, floor: Floor<'_>, ue: UeId, serving: CellId, on_air: &[Rbgs], by_rbg: &mut [f64]) {
+        let mut others = self.gains.near(ue).iter().filter(|near| near.cell != serving);
         // Most cells send in all RBGs or in none. Up to the first other one, the sum is the same in all of them.
         let (all, mut sum) = (Rbgs::first(by_rbg.len() as u8), 0.0);
         let differs = others.find(|near| {
-            let sent = on_air[near.cell as usize];
+            let sent = on_air[near.cell.index()];
             if sent == all {
                 sum += near.received;
                 return false;
@@ -442,7 +443,7 @@ impl Radio {
         });
         by_rbg.fill(sum);
         for near in differs.into_iter().chain(others) {
-            add(by_rbg, on_air[near.cell as usize], repeat(near.received));
+            add(by_rbg, on_air[near.cell.index()], repeat(near.received));
         }
         by_rbg.iter_mut().enumerate().for_each(|(rbg, interference)| *interference += floor.at(rbg));
     }
@@ -457,8 +458,8 @@ impl Radio {
         rbgs: Rbgs,
     ) -> (f64, Rbgs) {
         let (mut interference, mut alike) = (0.0, rbgs);
-        let add = |cell: u32, received: f64, interference: &mut f64, alike: &mut Rbgs| {
-            let sent = on_air[cell as usize];
+        let add = |cell: CellId, received: f64, interference: &mut f64, alike: &mut Rbgs| {
+            let sent = on_air[cell.index()];
             if sent.contains(group) {
                 *interference += received;
                 *alike = alike.without(Rbgs(!sent.0));
@@ -466,7 +467,7 @@ impl Radio {
                 *alike = alike.without(sent);
             }
         };
-        for near in self.gains.near(ue).iter().filter(|near| near.cell as usize != serving) {
+        for near in self.gains.near(ue).iter().filter(|near| near.cell != serving) {
             add(near.cell, near.received, &mut interference, &mut alike);
         }
         let others = self.gains.distant(ue, floor.noise + interference);
@@ -482,6 +483,7 @@ mod tests {
     use super::disturbance::{Disturbance, Transmissions, WEAK};
     use super::*;
     use crate::RadioSettings;
+    use crate::identity::UeSlot;
     use crate::settings::{CellSite, UeSite};
     use airwnd_kernel::Stream;
     use airwnd_phy::fading::trace::Trace;
@@ -529,9 +531,9 @@ mod tests {
         };
         let carriers = setup.carriers().unwrap();
         let mut radio = Radio::new(&setup, &carriers, 8, &Crew::default());
-        (0..UES).for_each(|ue| radio.serve(ue, radio.strongest(ue)));
+        UeId::all(UES).for_each(|ue| radio.serve(ue, radio.strongest(ue)));
         let mut receivers = Receivers::new(&setup, &carriers[0], &radio, 0..setup.cells.len(), true);
-        (0..setup.cells.len()).for_each(|cell| receivers.reserve(cell, UES));
+        CellId(0).onwards().take(setup.cells.len()).for_each(|cell| receivers.reserve(cell, UES));
         (radio, receivers)
     }
 
@@ -540,14 +542,14 @@ mod tests {
         let sending = Stream::new(3, "sending");
         radio.begin(Tti(tti));
         let sends =
-            |cell: usize, rbg: u8| sending.child(cell as u64).child(rbg.into()).at(tti) < load || rbg == 0;
+            |cell: CellId, rbg: u8| sending.child(cell.0.into()).child(rbg.into()).at(tti) < load || rbg == 0;
         let rbgs = radio.rbgs();
         let sent = |cell| {
             let rbgs = (0..rbgs).filter(|rbg| sends(cell, *rbg));
             rbgs.map(Rbgs::one).fold(Rbgs::default(), Rbgs::union)
         };
         let cells = radio.cells();
-        radio.transmit(true, (0..cells).map(sent));
+        radio.transmit(true, CellId(0).onwards().take(cells).map(sent));
     }
 
     /// The mean efficiency in bit/s/Hz of the CQIs of each UE's reports, while each cell sends on each RBG with this
@@ -558,11 +560,11 @@ mod tests {
         for tti in 0..=LAST {
             transmit(radio, load, tti);
             if tti >= LAST / 4 && tti.is_multiple_of(APART) {
-                for ue in 0..UES {
-                    let cell = radio.serving[ue].0;
+                for ue in UeId::all(UES) {
+                    let cell = radio.serving[ue.index()].0;
                     let measured = Tti(tti + 1);
                     let pattern = receivers.pattern(radio, cell, measured);
-                    let measurement = Measurement { cell, slot: ue as u16, ue, pattern, measured };
+                    let measurement = Measurement { cell, slot: UeSlot(ue.0 as u16), ue, pattern, measured };
                     let report = receivers.report(radio, measurement);
                     let state = &receivers.reports(cell)[report.index as usize];
                     let cqis =
@@ -603,9 +605,9 @@ mod tests {
 
     /// Lets UEs walk 100 to 190 m, so that they are at all distances from where their neighbours were selected.
     fn walk(radio: &mut Radio) {
-        for ue in 0..UES {
-            let (from, direction) = (radio.position(ue), ue as f64);
-            for way in (0..20 - ue % 10).map(|step| 10.0 * step as f64) {
+        for ue in UeId::all(UES) {
+            let (from, direction) = (radio.position(ue), f64::from(ue.0));
+            for way in (0..20 - ue.0 % 10).map(|step| 10.0 * f64::from(step)) {
                 let (east, north) = (way * libm::cos(direction), way * libm::sin(direction));
                 radio.place(Time(0), ue, Position::new(from.x.0 + east, from.y.0 + north, 1.5));
             }
@@ -632,9 +634,9 @@ mod tests {
                 for tti in WARM_UP.. {
                     transmit(&mut near, load, tti);
                     transmit(&mut exact, load, tti);
-                    for ue in 0..UES {
-                        let cell = near.serving[ue].0;
-                        let rbgs = near.on_air.at(near.on_air.row(Tti(tti)))[cell];
+                    for ue in UeId::all(UES) {
+                        let cell = near.serving[ue.index()].0;
+                        let rbgs = near.on_air.at(near.on_air.row(Tti(tti)))[cell.index()];
                         let sinr = |radio: &Radio, receivers: &mut Receivers| {
                             receivers.measure_block(radio, LinkId { ue, cell }, rbgs, radio.prbs_of(rbgs));
                             // No MCS needs more than 23 dB.
@@ -682,15 +684,15 @@ mod tests {
                 walk(&mut radio);
             }
             let (_, mut anew) = network_of(3, fading.clone(), 0.0);
-            for ue in 0..UES / 5 {
-                let cell = radio.serving[ue].0;
-                let rbgs = if tti % 3 == 0 { part } else { sent[cell] };
+            for ue in UeId::all(UES / 5) {
+                let cell = radio.serving[ue.index()].0;
+                let rbgs = if tti % 3 == 0 { part } else { sent[cell.index()] };
                 let [known, measured] = [&mut receivers, &mut anew].map(|receivers| {
                     receivers.measure_block(&radio, LinkId { ue, cell }, rbgs, radio.prbs_of(rbgs));
                     let sinr = receivers.received_sinr();
                     let measured = Tti(tti + 1);
                     let pattern = receivers.pattern(&radio, cell, measured);
-                    let measurement = Measurement { cell, slot: ue as u16, ue, pattern, measured };
+                    let measurement = Measurement { cell, slot: UeSlot(ue.0 as u16), ue, pattern, measured };
                     let report = receivers.report(&radio, measurement);
                     (sinr, format!("{:?}", receivers.reports(cell)[report.index as usize]))
                 });
@@ -711,11 +713,11 @@ mod tests {
         {
             (0..200).for_each(|tti| transmit(&mut radio, load, tti));
             let on_air = radio.on_air.at(radio.on_air.row(radio.now));
-            for ue in 0..UES {
+            for ue in UeId::all(UES) {
                 let (serving, floor) = (radio.serving(ue), radio.floor(ue, radio.on_air.activity()));
-                let way = trace.way(ue as u64, 0.1 * ue as f64);
+                let way = trace.way(ue.0.into(), 0.1 * f64::from(ue.0));
                 let sent = Transmissions {
-                    rbgs: |cell: usize| on_air[cell],
+                    rbgs: |cell: CellId| on_air[cell.index()],
                     whole: Rbgs::first(17),
                     is_constant: false,
                 };
@@ -723,13 +725,13 @@ mod tests {
                 let measured = disturbance.measure(&radio.gains, link, floor, &sent, Some(&way)).to_vec();
 
                 let senders = radio.gains.near(ue).iter().map(|near| (near.cell, near.received));
-                let senders = senders.filter(|(cell, _)| *cell as usize != serving);
-                let sends = |cell: u32| !on_air[cell as usize].is_empty();
+                let senders = senders.filter(|(cell, _)| *cell != serving);
+                let sends = |cell: CellId| !on_air[cell.index()].is_empty();
                 let sending = senders.clone().filter(|(cell, _)| sends(*cell));
                 let total = floor.mean() + sending.map(|(_, received)| received).sum::<f64>();
-                let power = |rbg: usize, (cell, received): (u32, f64)| {
-                    let gain = if received < WEAK * total { 1.0 } else { way.to(cell)[rbg].into() };
-                    if on_air[cell as usize].contains(rbg as u8) { received * gain } else { 0.0 }
+                let power = |rbg: usize, (cell, received): (CellId, f64)| {
+                    let gain = if received < WEAK * total { 1.0 } else { way.to(cell.0.into())[rbg].into() };
+                    if on_air[cell.index()].contains(rbg as u8) { received * gain } else { 0.0 }
                 };
                 let near = |rbg| floor.noise + senders.clone().map(|sender| power(rbg, sender)).sum::<f64>();
                 let others = radio.gains.distant(ue, (0..17).map(near).fold(f64::INFINITY, f64::min));
@@ -738,7 +740,7 @@ mod tests {
                     let mean = floor.without(others).interference(rbg);
                     let expected = near(rbg) + distant.sum::<f64>() + mean;
                     let ratio = f64::from(*measured) / expected;
-                    assert!((ratio - 1.0).abs() < 1e-5, "UE {ue}, RBG {rbg}, load {load}: {ratio}");
+                    assert!((ratio - 1.0).abs() < 1e-5, "{ue:?}, RBG {rbg}, load {load}: {ratio}");
                 }
             }
         }
@@ -777,30 +779,32 @@ mod tests {
     #[test]
     fn neighbours_are_few_and_include_the_serving_cell() {
         let mut radio = network(flat(), 0.0002).0;
-        let counts: Vec<usize> = (0..UES).map(|ue| radio.gains.links(ue).len()).collect();
+        let counts: Vec<usize> = UeId::all(UES).map(|ue| radio.gains.links(ue).len()).collect();
         let mean = counts.iter().sum::<usize>() as f64 / UES as f64;
         assert!(mean < 35.0, "{mean}");
-        let far = (0..57).find(|cell| radio.gains.links(0).iter().all(|link| link.cell != *cell)).unwrap();
-        let received = radio.gains.link(0, far as usize).received;
-        radio.serve(0, far as usize);
-        let now = radio.gains.links(0).iter().find(|link| link.cell == far).unwrap();
+        let mut cells = CellId(0).onwards().take(57);
+        let far =
+            cells.find(|cell| radio.gains.links(UeId(0)).iter().all(|link| link.cell != *cell)).unwrap();
+        let received = radio.gains.link(UeId(0), far).received;
+        radio.serve(UeId(0), far);
+        let now = radio.gains.links(UeId(0)).iter().find(|link| link.cell == far).unwrap();
         assert_eq!(now.received, received);
     }
 
     #[test]
     fn beyond_the_maximum_of_neighbours_the_weakest_are_left_out() {
         let (mut near, exact) = (network(flat(), 1e-12).0, network(flat(), 0.0).0);
-        for ue in 0..UES {
+        for ue in UeId::all(UES) {
             let mut by_power = exact.gains.links(ue).to_vec();
             by_power.sort_by(|a, b| b.received.total_cmp(&a.received));
             let weakest = by_power[56].cell;
-            let mut expected: Vec<u32> = by_power[..48].iter().map(|link| link.cell).collect();
+            let mut expected: Vec<CellId> = by_power[..48].iter().map(|link| link.cell).collect();
             let cells =
                 |radio: &Radio| radio.gains.links(ue).iter().map(|link| link.cell).collect::<Vec<_>>();
             expected.sort_unstable();
             assert_eq!(cells(&near), expected);
             // The serving cell stays.
-            near.serve(ue, weakest as usize);
+            near.serve(ue, weakest);
             expected.retain(|cell| *cell != by_power[47].cell);
             expected.push(weakest);
             expected.sort_unstable();
@@ -811,14 +815,17 @@ mod tests {
     #[test]
     fn the_uplink_of_a_ue_that_has_sent_follows_its_position() {
         let [mut sender, mut silent] = [(); 2].map(|()| network(flat(), 0.0002).0);
-        let factor = |radio: &Radio, cell: u32| radio.gains.uplink(0, cell as usize);
+        let factor = |radio: &Radio, cell: CellId| radio.gains.uplink(UeId(0), cell);
         let factors = |radio: &Radio| {
-            radio.gains.near(0).iter().map(|near| factor(radio, near.cell)).collect::<Vec<_>>()
+            radio.gains.near(UeId(0)).iter().map(|near| factor(radio, near.cell)).collect::<Vec<_>>()
         };
         for step in 0..100 {
             let here = Position::new(f64::from(step) * 3.0 - 150.0, 130.0, 1.5);
-            [&mut sender, &mut silent].into_iter().for_each(|radio| radio.place(Time(0), 0, here));
-            sender.send_uplink(sender.serving(0), UplinkSignal { ue: 0, first: 0, prbs: 1, power: 1.0 });
+            [&mut sender, &mut silent].into_iter().for_each(|radio| radio.place(Time(0), UeId(0), here));
+            sender.send_uplink(
+                sender.serving(UeId(0)),
+                UplinkSignal { ue: UeId(0), first: 0, prbs: 1, power: 1.0 },
+            );
             assert_eq!(factors(&sender), factors(&silent), "{step}");
         }
     }
@@ -827,17 +834,17 @@ mod tests {
     fn the_powers_of_all_cells_add_up_wherever_a_ue_goes() {
         let (mut near, mut exact) = (network(flat(), 0.0002).0, network(flat(), 0.0).0);
         let total = |radio: &Radio| {
-            let links = radio.gains.links(0).iter();
-            links.map(|link| link.received).sum::<f64>() + radio.gains.far(0)
+            let links = radio.gains.links(UeId(0)).iter();
+            links.map(|link| link.received).sum::<f64>() + radio.gains.far(UeId(0))
         };
         for step in 0..200 {
             let here = Position::new(f64::from(step) * 10.0 - 1000.0, 130.0, 1.5);
-            near.place(Time(0), 0, here);
-            exact.place(Time(0), 0, here);
+            near.place(Time(0), UeId(0), here);
+            exact.place(Time(0), UeId(0), here);
             let error = Db::from_linear(total(&near) / total(&exact)).0;
             assert!(error.abs() < 0.2, "{step}: {error} dB");
-            let best = exact.strongest(0);
-            let strongest = |radio: &Radio| radio.gains.link(0, best).received;
+            let best = exact.strongest(UeId(0));
+            let strongest = |radio: &Radio| radio.gains.link(UeId(0), best).received;
             let error = Db::from_linear(strongest(&near) / strongest(&exact)).0;
             assert!(error.abs() < 0.1, "{step}: {error} dB");
         }

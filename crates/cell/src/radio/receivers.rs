@@ -7,6 +7,7 @@ use super::on_air::{Activity, Floor};
 use super::reports::{Measured, NewReport, Report, Reports};
 use super::uplink::{Powers, UplinkOnAir};
 use super::{Interference, LinkId, Radio, UplinkSignal};
+use crate::identity::{CellId, UeId, UeSlot};
 use crate::mac::Block;
 use crate::mac::power_control;
 use crate::mac::sched::{ChannelState, Rbgs};
@@ -40,11 +41,11 @@ pub(crate) type Repeatable = (usize, u64);
 /// A report of a UE's channel.
 #[derive(Clone, Copy)]
 pub(crate) struct Measurement {
-    pub cell: usize,
+    pub cell: CellId,
     /// Slot of the UE in the cell.
-    pub slot: u16,
+    pub slot: UeSlot,
     /// Number of the UE.
-    pub ue: usize,
+    pub ue: UeId,
     /// Transmissions that interfere: their index among those remembered, from [`Receivers::pattern`].
     pub pattern: usize,
     /// TTI at whose start it is, or was, measured.
@@ -107,26 +108,26 @@ impl Receivers {
     }
 
     /// Reserves space for this many UEs of a cell.
-    pub fn reserve(&mut self, cell: usize, slots: usize) {
+    pub fn reserve(&mut self, cell: CellId, slots: usize) {
         self.reports_of(cell).reserve(slots);
     }
 
     /// Frees the memory of fading of a UE's links to other cells than its neighbours.
-    pub fn keep(&mut self, radio: &Radio, ue: usize) {
+    pub fn keep(&mut self, radio: &Radio, ue: UeId) {
         if let Some(links) = &mut self.fading {
             links.keep(ue, radio.gains.links(ue));
         }
     }
 
     /// Frees the memory of fading of a UE that is served by another cell than these.
-    pub fn leave(&mut self, ue: usize) {
+    pub fn leave(&mut self, ue: UeId) {
         if let Some(links) = &mut self.fading {
             links.leave(ue);
         }
     }
 
     /// Requests the memory that blocks and reports of a UE in a TTI need first. In large networks most of it is in no cache.
-    pub fn prefetch(&self, radio: &Radio, ue: usize) {
+    pub fn prefetch(&self, radio: &Radio, ue: UeId) {
         radio.gains.prefetch(ue);
         if let Some((links, scattering)) = self.fading.as_ref().zip(radio.scattering.as_ref()) {
             links.prefetch(scattering, ue);
@@ -134,7 +135,7 @@ impl Receivers {
     }
 
     /// Requests the memory that blocks and sounding signals of a UE need first.
-    pub fn prefetch_uplink(&self, radio: &Radio, ue: usize) {
+    pub fn prefetch_uplink(&self, radio: &Radio, ue: UeId) {
         radio.gains.prefetch(ue);
         if let Some((links, scattering)) = self.fading.as_ref().zip(radio.scattering.as_ref()) {
             links.prefetch_uplink(scattering, ue);
@@ -177,7 +178,7 @@ impl Receivers {
     fn flat(&mut self, radio: &Radio, link: LinkId, rbg: u8) -> Flat {
         // Both grow, so that equal sums are equal numbers.
         let version = radio.gains.version(link.ue) + radio.on_air.pattern(radio.on_air.row(radio.now));
-        let known = self.flats[link.ue % FLATS];
+        let known = self.flats[link.ue.index() % FLATS];
         let is_known = (known.link, known.version) == (link, version);
         // Other cells than neighbours interfere by their mean activity, too.
         if is_known && known.alike.contains(rbg) && radio.gains.are_complete() {
@@ -193,8 +194,8 @@ impl Receivers {
         let on_air = radio.on_air.at(radio.on_air.row(radio.now));
         let (disturbance, alike) = radio.disturbance(floor, link, on_air, rbg, Rbgs::first(radio.rbgs));
         let sinr = Db::from_linear(radio.gains.received(ue, serving) / disturbance);
-        self.flats[ue % FLATS] = Flat { link, version, alike, sinr };
-        self.flats[ue % FLATS]
+        self.flats[ue.index() % FLATS] = Flat { link, version, alike, sinr };
+        self.flats[ue.index() % FLATS]
     }
 
     // Apart: inlined in the loop over the blocks, it would make those over flat channels slower.
@@ -205,7 +206,7 @@ impl Receivers {
         let on_air = radio.on_air.at(radio.on_air.row(radio.now));
         let channel = Channel { gains: &radio.gains, scattering };
         let sent = Transmissions {
-            rbgs: |cell: usize| on_air[cell],
+            rbgs: |cell: CellId| on_air[cell.index()],
             whole: Rbgs::first(radio.rbgs),
             is_constant: false,
         };
@@ -223,12 +224,12 @@ impl Receivers {
     /// The probability of losing control channels over a fading channel in the TTI on air. `None` if channels do not
     /// fade.
     #[inline]
-    pub fn faded_control_error(&mut self, radio: &Radio, ue: usize, level: Level) -> Option<f64> {
+    pub fn faded_control_error(&mut self, radio: &Radio, ue: UeId, level: Level) -> Option<f64> {
         if self.fading.is_some() { self.measure_faded_control(radio, ue, level) } else { None }
     }
 
     #[inline(never)]
-    fn measure_faded_control(&mut self, radio: &Radio, ue: usize, level: Level) -> Option<f64> {
+    fn measure_faded_control(&mut self, radio: &Radio, ue: UeId, level: Level) -> Option<f64> {
         let sinrs = self.faded_control(radio, ue)?;
         if level != Level::OF_8 {
             return Some(control_error(effective(sinrs) + level.gain()));
@@ -238,20 +239,20 @@ impl Receivers {
     }
 
     /// The SINR of the control channels at a UE now.
-    pub fn control_sinr(&mut self, radio: &Radio, ue: usize) -> Db {
+    pub fn control_sinr(&mut self, radio: &Radio, ue: UeId) -> Db {
         match self.faded_control(radio, ue) {
             Some(sinrs) => effective(sinrs),
-            None => radio.control_sinr(ue, radio.serving[ue].0),
+            None => radio.control_sinr(ue, radio.serving[ue.index()].0),
         }
     }
 
     /// The SINRs of the control channels at a UE by PRB; `None`: the channel is flat.
     #[inline]
-    fn faded_control(&mut self, radio: &Radio, ue: usize) -> Option<&[f64]> {
+    fn faded_control(&mut self, radio: &Radio, ue: UeId) -> Option<&[f64]> {
         let floor = radio.floor(ue, &Activity::FULL);
         let links = self.fading.as_mut()?;
         let channel = Channel { gains: &radio.gains, scattering: radio.scattering.as_ref()? };
-        let link = LinkId { ue, cell: radio.serving[ue].0 };
+        let link = LinkId { ue, cell: radio.serving[ue.index()].0 };
         let everywhere = Transmissions { rbgs: |_| Rbgs(u32::MAX), whole: Rbgs(u32::MAX), is_constant: true };
         Some(links.downlink(channel, link, floor, &everywhere, radio.now))
     }
@@ -260,22 +261,22 @@ impl Receivers {
     ///
     /// The signal is that of the reference symbols, the interference that of the other cells' data. A UE measures
     /// interference only while its own cell sends data; otherwise it reports noise alone, as in ns-3 LENA.
-    pub fn pattern(&mut self, radio: &Radio, cell: usize, measured: Tti) -> usize {
+    pub fn pattern(&mut self, radio: &Radio, cell: CellId, measured: Tti) -> usize {
         let row = radio.on_air.row(Tti(measured.0.saturating_sub(1)));
         let on_air = radio.on_air.at(row);
         //= exception cqi-needs-own-data
-        let quiet = on_air[cell].is_empty();
+        let quiet = on_air[cell.index()].is_empty();
         if !radio.gains.are_complete() {
             return if quiet { radio.on_air.rows() } else { row };
         }
-        let other = |index| if quiet || index == cell { Rbgs::default() } else { on_air[index] };
+        let other = |index| if quiet || index == cell.index() { Rbgs::default() } else { on_air[index] };
         self.reports_of(cell).place(radio.on_air.pattern(row), other)
     }
 
     /// Inputs of the reports of a cell besides the gains, if they do not differ in each TTI.
-    pub fn repeatable(&mut self, radio: &Radio, cell: usize, measured: Tti) -> Repeatable {
+    pub fn repeatable(&mut self, radio: &Radio, cell: CellId, measured: Tti) -> Repeatable {
         let place = self.pattern(radio, cell, measured);
-        (place, self.reports[cell - self.first].replaced(place))
+        (place, self.reports[cell.index() - self.first].replaced(place))
     }
 
     /// A fading channel differs in each TTI, and so does a place without a pattern.
@@ -288,7 +289,7 @@ impl Receivers {
         reports: &'a Reports,
         radio: &'a Radio,
         place: usize,
-        ue: usize,
+        ue: UeId,
     ) -> (&'a [Rbgs], Floor<'a>) {
         if radio.gains.are_complete() {
             (reports.pattern(place), radio.floor(ue, &Activity::NONE))
@@ -305,7 +306,7 @@ impl Receivers {
         let Measurement { cell, slot, ue, pattern, measured } = measurement;
         let by_tti = self.differs_by_tti(radio);
         let version = if by_tti { measured.0 } else { radio.gains.version(ue) };
-        match self.reports_of(cell).find(pattern, slot, ue as u32, version) {
+        match self.reports_of(cell).find(pattern, slot, ue, version) {
             Some(report) => report,
             None => {
                 let report = match &self.fading {
@@ -313,7 +314,7 @@ impl Receivers {
                     None if by_tti => self.measure_or_repeat(radio, measurement),
                     None => self.measure(radio, measurement),
                 };
-                self.reports_of(cell).keep(pattern, slot, ue as u32, version, report)
+                self.reports_of(cell).keep(pattern, slot, ue, version, report)
             }
         }
     }
@@ -332,8 +333,8 @@ impl Receivers {
         let quiet = pattern == radio.on_air.rows();
         let on_air = if quiet { radio.on_air.silence() } else { radio.on_air.at(pattern) };
         let near = if quiet { &[] } else { radio.gains.near(ue) };
-        let sent = near.iter().map(|near| on_air[near.cell as usize]);
-        match self.reports_of(cell).repeated(slot, ue as u32, version, sent) {
+        let sent = near.iter().map(|near| on_air[near.cell.index()]);
+        match self.reports_of(cell).repeated(slot, ue, version, sent) {
             Some(report) => report,
             None => {
                 let report = self.measure(radio, measurement);
@@ -344,32 +345,36 @@ impl Receivers {
     }
 
     /// Holds a report of the UE in a slot, which goes to sleep.
-    pub fn hold(&mut self, cell: usize, slot: u16, report: Report) {
+    pub fn hold(&mut self, cell: CellId, slot: UeSlot, report: Report) {
         self.reports_of(cell).hold(slot, report);
     }
 
     /// The held report of the UE in a slot, if there is one.
-    pub fn held(&self, cell: usize, slot: u16, ue: u32) -> Option<Report> {
-        self.reports[cell - self.first].held(slot, ue)
+    pub fn held(&self, cell: CellId, slot: UeSlot, ue: UeId) -> Option<Report> {
+        self.reports[cell.index() - self.first].held(slot, ue)
     }
 
     /// Drops the held report of a slot.
-    pub fn drop_held(&mut self, cell: usize, slot: u16) {
+    pub fn drop_held(&mut self, cell: CellId, slot: UeSlot) {
         self.reports_of(cell).drop_held(slot);
     }
 
     /// A cell's reports, by the indices in the results of [`Receivers::report`].
-    pub fn reports(&self, cell: usize) -> &[ChannelState] {
-        self.reports[cell - self.first].states()
+    pub fn reports(&self, cell: CellId) -> &[ChannelState] {
+        self.reports[cell.index() - self.first].states()
     }
 
-    fn reports_of(&mut self, cell: usize) -> &mut Reports {
-        &mut self.reports[cell - self.first]
+    fn reports_of(&mut self, cell: CellId) -> &mut Reports {
+        &mut self.reports[cell.index() - self.first]
     }
 
     /// The known reports of a cell with this pattern, by slot; none if they differ in each TTI.
-    pub fn known_at(&self, radio: &Radio, cell: usize, pattern: usize) -> &[Measured] {
-        if self.differs_by_tti(radio) { &[] } else { self.reports[cell - self.first].known_at(pattern) }
+    pub fn known_at(&self, radio: &Radio, cell: CellId, pattern: usize) -> &[Measured] {
+        if self.differs_by_tti(radio) {
+            &[]
+        } else {
+            self.reports[cell.index() - self.first].known_at(pattern)
+        }
     }
 
     /// The mean SINR over the PRBs of a UE's report.
@@ -388,11 +393,11 @@ impl Receivers {
         let Receivers { first, reports, fading, .. } = self;
         let links = fading.as_mut().expect("called for fading channels only");
         let scattering = radio.scattering.as_ref().expect("called for fading channels only");
-        let (on_air, floor) = Receivers::place_of(&reports[cell - *first], radio, pattern, ue);
+        let (on_air, floor) = Receivers::place_of(&reports[cell.index() - *first], radio, pattern, ue);
         let scheduled = usize::from((u16::from(radio.rbgs) * radio.rbg_prbs).min(radio.prbs.0));
         let channel = Channel { gains: &radio.gains, scattering };
         let sent = Transmissions {
-            rbgs: |cell: usize| on_air[cell],
+            rbgs: |cell: CellId| on_air[cell.index()],
             whole: Rbgs::first(radio.rbgs),
             is_constant: false,
         };
@@ -427,7 +432,8 @@ impl Receivers {
         let Measurement { cell, ue, pattern, .. } = measurement;
         let signal = radio.gains.received(ue, cell);
         let (mut runs, mut sinrs) = (std::mem::take(&mut self.runs), std::mem::take(&mut self.sinrs));
-        let (on_air, floor) = Receivers::place_of(&self.reports[cell - self.first], radio, pattern, ue);
+        let (on_air, floor) =
+            Receivers::place_of(&self.reports[cell.index() - self.first], radio, pattern, ue);
         radio.disturbances(floor, ue, cell, on_air, &mut sinrs);
         sinrs.iter_mut().for_each(|sinr| *sinr = signal / *sinr);
         // ns-3 divides by one PRB less than there are (LteUePhy::GenerateMixedCqiReport), an off-by-one.
@@ -485,7 +491,7 @@ impl Receivers {
     pub fn uplink_power(
         &mut self,
         radio: &Radio,
-        ue: usize,
+        ue: UeId,
         prbs: Prbs,
         control: &power_control::Params,
         commanded: Db,
@@ -508,7 +514,7 @@ impl Receivers {
     pub fn receive_uplink(
         &mut self,
         radio: &Radio,
-        cell: usize,
+        cell: CellId,
         signal: &UplinkSignal,
         block: &mut Block,
         draw: f64,
@@ -518,7 +524,7 @@ impl Receivers {
     }
 
     /// The SINR of a UE's sounding signal, which covers the carrier evenly.
-    pub fn sounding_sinr(&mut self, radio: &Radio, cell: usize, signal: &UplinkSignal) -> Db {
+    pub fn sounding_sinr(&mut self, radio: &Radio, cell: CellId, signal: &UplinkSignal) -> Db {
         if let Some((links, scattering)) = self.fading.as_mut().zip(radio.scattering.as_ref()) {
             let floor = radio.gains.cell_noise(cell) + radio.soundings.floor;
             //= exception sounding-over-carrier
@@ -535,7 +541,7 @@ impl Receivers {
         self.runs[0].0
     }
 
-    fn measure_uplink(&mut self, radio: &Radio, air: &UplinkOnAir, cell: usize, signal: &UplinkSignal) {
+    fn measure_uplink(&mut self, radio: &Radio, air: &UplinkOnAir, cell: CellId, signal: &UplinkSignal) {
         let floor = radio.gains.cell_noise(cell) + air.floor;
         let others = air.at(cell);
         if let Some((links, scattering)) = self.fading.as_mut().zip(radio.scattering.as_ref()) {
@@ -545,7 +551,7 @@ impl Receivers {
             self.runs.extend(sinrs.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
             return;
         }
-        let own = signal.power * radio.gains.uplink(signal.ue as usize, cell);
+        let own = signal.power * radio.gains.uplink(signal.ue, cell);
         let end = signal.first + signal.prbs;
         self.runs.clear();
         let mut at = signal.first;

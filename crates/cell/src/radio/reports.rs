@@ -1,5 +1,6 @@
 //! Cache of channel reports, keyed by the transmissions of the other cells during the measurement.
 
+use crate::identity::{UeId, UeSlot};
 use crate::mac::sched::{ChannelState, MAX_RBGS, Rbgs};
 use airwnd_phy::Cqi;
 use airwnd_units::Db;
@@ -40,7 +41,7 @@ pub(crate) struct Reports {
 /// A report of a UE's flat channel, and what it depends on.
 #[derive(Clone)]
 struct Last {
-    ue: u32,
+    ue: UeId,
     version: u64,
     /// Transmissions of the UE's neighbours; empty if its own cell was silent.
     sent: Vec<Rbgs>,
@@ -50,7 +51,7 @@ struct Last {
 /// UE and channel state of a cached report, its mean SINR, and a copy of what is read in every TTI.
 #[derive(Clone, Copy)]
 pub(crate) struct Measured {
-    ue: u32,
+    ue: UeId,
     rank: u8,
     wideband: Cqi,
     flat: Option<Cqi>,
@@ -65,8 +66,14 @@ const NO_REPORT: ChannelState = ChannelState {
     subband: [Cqi::OUT_OF_RANGE; MAX_RBGS],
 };
 
-const EMPTY: Measured =
-    Measured { ue: u32::MAX, rank: 1, wideband: Cqi::OUT_OF_RANGE, flat: None, version: 0, sinr: Db(0.0) };
+const EMPTY: Measured = Measured {
+    ue: UeId(u32::MAX),
+    rank: 1,
+    wideband: Cqi::OUT_OF_RANGE,
+    flat: None,
+    version: 0,
+    sinr: Db(0.0),
+};
 
 /// A report that has just been measured.
 #[derive(Clone, Copy)]
@@ -92,7 +99,7 @@ pub(crate) struct Report {
 impl Measured {
     /// The mean SINR, if the report is of this UE and this state of the channel.
     #[inline]
-    pub fn sinr_of(&self, ue: u32, version: u64) -> Option<Db> {
+    pub fn sinr_of(&self, ue: UeId, version: u64) -> Option<Db> {
         (self.ue == ue && self.version == version).then_some(self.sinr)
     }
 }
@@ -124,7 +131,7 @@ impl Reports {
             self.slots = slots;
             if self.by_hash.is_empty() {
                 let report = NewReport { state: NO_REPORT, sinr: Db(0.0) };
-                self.last.resize(slots, Last { ue: u32::MAX, version: 0, sent: Vec::new(), report });
+                self.last.resize(slots, Last { ue: UeId(u32::MAX), version: 0, sent: Vec::new(), report });
             }
         }
     }
@@ -133,12 +140,12 @@ impl Reports {
     /// noted for the next one.
     pub fn repeated(
         &mut self,
-        slot: u16,
-        ue: u32,
+        slot: UeSlot,
+        ue: UeId,
         version: u64,
         sent: impl Iterator<Item = Rbgs> + Clone,
     ) -> Option<NewReport> {
-        let last = &mut self.last[usize::from(slot)];
+        let last = &mut self.last[slot.index()];
         if last.ue == ue && last.version == version && last.sent.iter().copied().eq(sent.clone()) {
             return Some(last.report);
         }
@@ -149,8 +156,8 @@ impl Reports {
     }
 
     /// Stores the last report of a UE's flat channel.
-    pub fn note_last(&mut self, slot: u16, report: NewReport) {
-        self.last[usize::from(slot)].report = report;
+    pub fn note_last(&mut self, slot: UeSlot, report: NewReport) {
+        self.last[slot.index()].report = report;
     }
 
     /// The place of a pattern, the transmissions of all other cells, which follows from its number.
@@ -214,7 +221,7 @@ impl Reports {
 
     /// A UE's report for a pattern, if it is cached for this state of the channel.
     #[inline]
-    pub fn find(&self, place: usize, slot: u16, ue: u32, version: u64) -> Option<Report> {
+    pub fn find(&self, place: usize, slot: UeSlot, ue: UeId, version: u64) -> Option<Report> {
         let index = self.index(place, slot);
         let Measured { rank, wideband, flat, .. } = self.measured[index];
         let is_known = self.measured[index].ue == ue && self.measured[index].version == version;
@@ -223,15 +230,15 @@ impl Reports {
 
     /// The cached reports for a pattern, by slot.
     pub fn known_at(&self, place: usize) -> &[Measured] {
-        &self.measured[self.index(place, 0)..][..self.slots]
+        &self.measured[self.index(place, UeSlot(0))..][..self.slots]
     }
 
     /// Stores a UE's report for a pattern.
     pub fn keep(
         &mut self,
         place: usize,
-        slot: u16,
-        ue: u32,
+        slot: UeSlot,
+        ue: UeId,
         version: u64,
         NewReport { state, sinr }: NewReport,
     ) -> Report {
@@ -242,33 +249,33 @@ impl Reports {
         Report { index: index as u32, rank, wideband, flat }
     }
 
-    fn index(&self, place: usize, slot: u16) -> usize {
-        (OTHER_ROWS + place) * self.slots + usize::from(slot)
+    fn index(&self, place: usize, slot: UeSlot) -> usize {
+        (OTHER_ROWS + place) * self.slots + slot.index()
     }
 
     /// Stores a UE's newest report, which remains at its index when its place gets another pattern.
-    pub fn keep_newest(&mut self, slot: u16, report: Report) -> Report {
-        let index = u32::from(slot);
-        self.states[usize::from(slot)] = self.states[report.index as usize];
+    pub fn keep_newest(&mut self, slot: UeSlot, report: Report) -> Report {
+        let index = u32::from(slot.0);
+        self.states[slot.index()] = self.states[report.index as usize];
         Report { index, ..report }
     }
 
     /// Holds a report of a UE that goes to sleep.
-    pub fn hold(&mut self, slot: u16, report: Report) {
-        let (from, to) = (report.index as usize, self.slots + usize::from(slot));
+    pub fn hold(&mut self, slot: UeSlot, report: Report) {
+        let (from, to) = (report.index as usize, self.slots + slot.index());
         (self.states[to], self.measured[to]) = (self.states[from], self.measured[from]);
     }
 
     /// The held report of a UE, if there is one.
-    pub fn held(&self, slot: u16, ue: u32) -> Option<Report> {
-        let index = self.slots + usize::from(slot);
+    pub fn held(&self, slot: UeSlot, ue: UeId) -> Option<Report> {
+        let index = self.slots + slot.index();
         let Measured { rank, wideband, flat, .. } = self.measured[index];
         (self.measured[index].ue == ue).then_some(Report { index: index as u32, rank, wideband, flat })
     }
 
     /// Drops the held report of a slot.
-    pub fn drop_held(&mut self, slot: u16) {
-        self.measured[self.slots + usize::from(slot)] = EMPTY;
+    pub fn drop_held(&mut self, slot: UeSlot) {
+        self.measured[self.slots + slot.index()] = EMPTY;
     }
 
     /// All reports, by index.

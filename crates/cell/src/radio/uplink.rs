@@ -1,6 +1,7 @@
 //! Transmissions of all UEs in the TTI on air.
 
 use super::gains::Gains;
+use crate::identity::{CellId, UeId};
 use crate::mac::power_control;
 use crate::settings::RanSetup;
 use airwnd_phy::Prbs;
@@ -15,7 +16,7 @@ const CACHED: usize = 1024;
 /// A transmission of a UE: PRBs and power on each in mW.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UplinkSignal {
-    pub ue: u32,
+    pub ue: UeId,
     pub first: u16,
     pub prbs: u16,
     pub power: f64,
@@ -80,11 +81,11 @@ impl UplinkOnAir {
     }
 
     /// Adds a transmission of a UE to a cell over a carrier of this width.
-    pub fn add(&mut self, gains: &mut Gains, carrier: Prbs, cell: usize, signal: UplinkSignal) {
-        let ue = signal.ue as usize;
+    pub fn add(&mut self, gains: &mut Gains, carrier: Prbs, cell: CellId, signal: UplinkSignal) {
+        let ue = signal.ue;
         for (other, factor) in gains.uplinks(ue).filter(|(other, _)| *other != cell) {
             let received = signal.power * factor;
-            self.interference[other].push(Interference { signal, received });
+            self.interference[other.index()].push(Interference { signal, received });
         }
         let far = gains.far_uplink(ue);
         if far > 0.0 {
@@ -95,7 +96,7 @@ impl UplinkOnAir {
     }
 
     /// The transmissions of other cells' UEs at a cell.
-    pub fn at(&self, cell: usize) -> &[Interference] {
-        &self.interference[cell]
+    pub fn at(&self, cell: CellId) -> &[Interference] {
+        &self.interference[cell.index()]
     }
 }

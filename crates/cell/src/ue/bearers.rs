@@ -2,6 +2,7 @@
 
 use super::events::EventLog;
 use crate::bearer::Bearer;
+use crate::identity::UeId;
 use crate::mac::prioritization::Bucket;
 use crate::settings::{BearerSetup, RanSetup};
 use airwnd_kernel::{Direction, Key, Stream};
@@ -15,7 +16,7 @@ use std::ops::{Index, IndexMut};
 /// One direction of a bearer of a UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LegId {
-    pub ue: u32,
+    pub ue: UeId,
     pub bearer: u8,
     pub direction: Direction,
 }
@@ -93,7 +94,7 @@ pub(crate) struct Bearers {
 impl Bearers {
     /// The bearers of the UE with this number, whose blocks have this many HARQ processes in the downlink, on all
     /// carriers, and in the uplink.
-    pub fn new(setup: &RanSetup, access: &Access, number: usize, processes: [u8; 2]) -> Bearers {
+    pub fn new(setup: &RanSetup, access: &Access, number: UeId, processes: [u8; 2]) -> Bearers {
         let leg = |bearer: usize, own: &BearerSetup, direction: Direction| {
             let rlc = setup.rlc_of(own);
             let (name, queue) = match direction {
@@ -101,13 +102,13 @@ impl Bearers {
                 Direction::Up => ("uplink queue", rlc.uplink_queue.as_ref().unwrap_or(&rlc.queue)),
             };
             let stream = match bearer {
-                0 => Stream::new(setup.seed, name).child(number as u64),
+                0 => Stream::new(setup.seed, name).child(number.0.into()),
                 _ => {
                     let name = format!("{name} of a bearer");
-                    Stream::new(setup.seed, &name).child(number as u64).child(bearer as u64)
+                    Stream::new(setup.seed, &name).child(number.0.into()).child(bearer as u64)
                 }
             };
-            let (ue, bearer) = (Some(number as u32), Some(bearer as u8));
+            let (ue, bearer) = (Some(number.0), Some(bearer as u8));
             let identity = Identity { link: None, group: None, ue, bearer, direction };
             let queue = queue.build(&QueueContext { stream, rate: None, identity });
             let protocol = rlc.quirks.protocol.unwrap_or(setup.radio.access.protocol());
@@ -119,11 +120,12 @@ impl Bearers {
                 first_at: None,
             }
         };
-        let mut bearers = setup.ues[number].bearers.iter().enumerate().map(|(bearer, own)| RadioBearer {
-            qos: own.qos,
-            downlink: leg(bearer, own, Direction::Down),
-            uplink: leg(bearer, own, Direction::Up),
-        });
+        let mut bearers =
+            setup.ues[number.index()].bearers.iter().enumerate().map(|(bearer, own)| RadioBearer {
+                qos: own.qos,
+                downlink: leg(bearer, own, Direction::Down),
+                uplink: leg(bearer, own, Direction::Up),
+            });
         let default = bearers.next().expect("a UE has a default bearer");
         Bearers { default, dedicated: bearers.collect() }
     }

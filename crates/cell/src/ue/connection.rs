@@ -2,13 +2,14 @@
 
 use super::UeTable;
 use super::bearers::RadioBearer;
+use crate::identity::UeId;
 use crate::trace::{RadioEvent, RrcCause, RrcEvent, RrcRecord};
 use airwnd_kernel::Direction;
 use airwnd_units::{Time, Tti};
 
 impl UeTable {
     /// A packet arrives for a UE: a released one is promoted. Returns whether its release begins now.
-    pub fn on_packet(&mut self, now: Time, number: u32, direction: Direction) -> bool {
+    pub fn on_packet(&mut self, now: Time, number: UeId, direction: Direction) -> bool {
         let ue = self.get(number);
         let Some(connection) = &mut ue.connection else { return false };
         let under_way = connection.promotion();
@@ -28,7 +29,7 @@ impl UeTable {
         }
         ue.joined = false;
         self.promoting.push(number);
-        self.reset_reports(number as usize);
+        self.reset_reports(number);
         true
     }
 
@@ -36,7 +37,7 @@ impl UeTable {
     pub fn note_arrivals(&mut self, now: Time) {
         let UeTable { ues, arrivals, .. } = self;
         for arrival in arrivals {
-            if let Some(connection) = &mut ues[arrival.ue.0 as usize].connection {
+            if let Some(connection) = &mut ues[arrival.ue].connection {
                 connection.on_packet(now);
             }
         }
@@ -49,17 +50,17 @@ impl UeTable {
 
     /// Takes a UE out whose promotion has ended, and connects it.
     #[cold]
-    pub fn promote_next(&mut self, tti: Tti) -> Option<u32> {
+    pub fn promote_next(&mut self, tti: Tti) -> Option<UeId> {
         let UeTable { ues, promoting, clock, .. } = self;
         let now = clock.start(tti);
         let mut promotions = promoting.iter().map(|number| {
-            let connection = ues[*number as usize].connection.as_ref();
+            let connection = ues[*number].connection.as_ref();
             let connection = connection.expect("a UE with promotion has a connection");
             connection.promotion().expect("the UE is in the list while it is promoted")
         });
         let ended = promotions.position(|promotion| promotion.ends <= now)?;
         let number = promoting.remove(ended);
-        let ue = &mut ues[number as usize];
+        let ue = &mut ues[number];
         if let Some(connection) = &mut ue.connection {
             let promotion = connection.promotion();
             connection.connect();
@@ -74,7 +75,7 @@ impl UeTable {
     }
 
     /// A UE has accessed its cell, which can schedule it unless it is being promoted. Returns whether it can.
-    pub fn join(&mut self, number: u32, tti: Tti) -> bool {
+    pub fn join(&mut self, number: UeId, tti: Tti) -> bool {
         let ue = self.get(number);
         ue.joined = ue.connection.as_ref().is_none_or(|connection| connection.promotion().is_none());
         ue.deactivate();
@@ -85,9 +86,9 @@ impl UeTable {
     }
 
     /// A UE leaves its cell.
-    pub fn leave(&mut self, now: Time, number: u32) {
+    pub fn leave(&mut self, now: Time, number: UeId) {
         let UeTable { ues, report_timers, retx_bsr_timers, clock, .. } = self;
-        let ue = &mut ues[number as usize];
+        let ue = &mut ues[number];
         if let Some(drx) = ue.drx.as_mut().filter(|_| ue.joined) {
             drx.leave(clock.from(now));
         }
@@ -98,6 +99,6 @@ impl UeTable {
         if let Some(timers) = retx_bsr_timers {
             timers.disarm(&mut ue.report_again_at);
         }
-        self.reset_reports(number as usize);
+        self.reset_reports(number);
     }
 }

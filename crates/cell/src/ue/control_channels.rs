@@ -1,5 +1,6 @@
 //! Reception of control channels by a UE.
 
+use crate::identity::{CellId, UeId};
 use crate::radio::Air;
 use airwnd_kernel::Stream;
 use airwnd_phy::access::Level;
@@ -19,7 +20,7 @@ struct ControlError {
     probability: f64,
     sinr: Db,
     /// Version of the UE's gains, and its cell, to which it applies.
-    valid_for: Option<(u64, usize)>,
+    valid_for: Option<(u64, CellId)>,
 }
 
 /// A PDCCH on air to a UE.
@@ -28,9 +29,9 @@ pub(super) struct Pdcch {
     pub tti: Tti,
     pub level: Level,
     /// Number of the UE.
-    pub ue: usize,
+    pub ue: UeId,
     /// Number of the cell that sends it.
-    pub cell: usize,
+    pub cell: CellId,
 }
 
 impl Control {

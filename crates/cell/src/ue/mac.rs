@@ -1,7 +1,7 @@
 //! The MAC of a UE: grants, scheduling requests and buffer status reports.
 
-use super::reports::ELEMENT;
 use super::{Ue, UeTable};
+use crate::identity::{CellId, UeId, UeSlot};
 use crate::mac::Content;
 use crate::mac::control_elements::{Elements, Headroom};
 use airwnd_kernel::Direction;
@@ -10,8 +10,8 @@ use airwnd_units::{Bytes, Db, Time, Tti};
 
 /// A UE's signal to its cell outside of blocks.
 pub(crate) struct Signal {
-    pub cell: usize,
-    pub slot: u16,
+    pub cell: CellId,
+    pub slot: UeSlot,
     pub content: SignalContent,
 }
 
@@ -35,10 +35,13 @@ pub(super) struct BlockGrant<'a> {
     pub power: Headroom<'a>,
 }
 
+/// What a UE puts into the block of a grant: data and control elements; `None`: it leaves the grant unused.
+pub(super) type Filled = Option<(Option<Content>, Elements)>;
+
 impl UeTable {
     /// Whether UEs request grants and report within blocks.
     pub fn request_grants(&self) -> bool {
-        self.periodic_report.is_some()
+        self.rules.request_grants()
     }
 
     /// Period in TTIs of the opportunities for scheduling requests.
@@ -46,91 +49,17 @@ impl UeTable {
         self.request_period
     }
 
-    /// Fills a grant of a UE; `None` if it has no data and leaves the grant unused.
-    pub(super) fn transmit_up(
-        &mut self,
-        number: u32,
-        grant: &BlockGrant<'_>,
-    ) -> Option<(Option<Content>, Elements)> {
-        if self.ues[number as usize].reporting.as_lena {
-            return Some(self.transmit_as_lena(number, grant));
-        }
-        if let Some(period) = self.periodic_report {
-            return self.transmit_reporting(number, grant, period);
-        }
-        let &BlockGrant { tti, size, process, ref power } = grant;
-        let ue = &mut self.ues[number as usize];
-        // ns-3 leaves a grant of 7 bytes or less unused and repeats its report indefinitely; RLC's header takes two of
-        // them.
-        let reported = ue.unsent;
-        if reported.total() == Bytes::ZERO {
-            return None;
-        }
-        ue.unsent.on_block_up(size);
-        let content = self.fill(number, Direction::Up, tti, size, process, Some(reported));
-        let now = self.clock.start(tti);
-        let ue = &mut self.ues[number as usize];
-        if ue.has_several() {
-            ue.unsent = ue.reported(now, Direction::Up);
-        }
-        self.await_grant(number, tti);
-        let content = content?;
-        let headroom = self.get(number).report_headroom(tti, power);
-        Some((Some(content), Elements { headroom, buffer: None }))
-    }
-
-    /// Fills a grant with reports within blocks: when one is due, and in space that data leaves free.
-    //= TS 36.321 §5.4.5
-    //= exception padding-stays-silent
-    //= exception reports-sum-over-bearers
-    fn transmit_reporting(
-        &mut self,
-        number: u32,
-        grant: &BlockGrant<'_>,
-        period: u64,
-    ) -> Option<(Option<Content>, Elements)> {
-        let &BlockGrant { tti, size, process, ref power } = grant;
-        let now = self.clock.start(tti);
-        let ue = self.get(number);
-        let waiting = ue.reported(now, Direction::Up);
-        if waiting.total() == Bytes::ZERO && !ue.reporting.is_due {
-            ue.note_empty(now);
-            return None;
-        }
-        let is_due = ue.reporting.is_due || ue.reporting.buffer_at.is_none_or(|at| tti - at >= period);
-        let report = if is_due { ue.report_size(now) } else { Bytes::ZERO };
-        let headroom = ELEMENT * u64::from(ue.headroom_is_due(tti, power.loss));
-        let room = size.saturating_sub(report + headroom);
-        let content = self.fill(number, Direction::Up, tti, room, process, Some(waiting));
-        if content.is_none() && !is_due {
-            return None;
-        }
-        let ue = self.get(number);
-        let left = ue.reported(now, Direction::Up);
-        ue.unsent = left;
-        ue.reporting.has_data = left.total() > Bytes::ZERO;
-        if ue.has_several() {
-            ue.note_urgency(now);
-            ue.reporting.checked_urgency = ue.reporting.urgency;
-        }
-        let reports = is_due || !ue.reporting.has_data;
-        if reports {
-            ue.reporting.is_due = false;
-            ue.reporting.may_request_from = tti;
-            ue.reporting.buffer_at = Some(tti);
-            self.requesting.retain(|other| *other != number);
-        }
-        let headroom = self.get(number).report_headroom(tti, power);
-        self.await_grant(number, tti);
-        Some((content, Elements { buffer: reports.then_some(left.total()), headroom }))
+    /// Fills a grant of a UE; `None` if it leaves the grant unused.
+    pub(super) fn transmit_up(&mut self, number: UeId, grant: &BlockGrant<'_>) -> Filled {
+        self.rules.fill(self, number, grant)
     }
 
     /// Triggers a scheduling request after a report of RLC, if data arrived at an empty buffer, data of a higher priority
     /// than all before, or retxBSR-Timer expired (`waited`).
     //= TS 36.321 §5.4.4
     //= TS 36.321 §5.4.5
-    fn update_request(&mut self, number: u32, waited: bool) {
-        let ue = &mut self.ues[number as usize];
+    pub(super) fn update_request(&mut self, number: UeId, waited: bool) {
+        let ue = &mut self.ues[number];
         let has_data = ue.unsent.total() > Bytes::ZERO;
         let had_data = std::mem::replace(&mut ue.reporting.has_data, has_data);
         let urgency = ue.reporting.urgency;
@@ -145,18 +74,18 @@ impl UeTable {
     }
 
     /// Resets reports and TPC commands of a UE that has left its cell.
-    pub(super) fn reset_reports(&mut self, number: usize) {
+    pub(super) fn reset_reports(&mut self, number: UeId) {
         let ue = &mut self.ues[number];
         ue.reporting.reset();
         ue.commanded = Db(0.0);
-        self.requesting.retain(|other| *other as usize != number);
+        self.requesting.retain(|other| *other != number);
     }
 
     /// Starts or restarts retxBSR-Timer if data is waiting.
     //= TS 36.321 §5.4.5
-    pub(super) fn await_grant(&mut self, number: u32, tti: Tti) {
+    pub(super) fn await_grant(&mut self, number: UeId, tti: Tti) {
         let Some(timers) = &mut self.retx_bsr_timers else { return };
-        let ue = &mut self.ues[number as usize];
+        let ue = &mut self.ues[number];
         if ue.reported(self.clock.start(tti), Direction::Up).total() > Bytes::ZERO {
             timers.arm(tti, number, &mut ue.report_again_at);
         } else {
@@ -165,33 +94,21 @@ impl UeTable {
     }
 
     /// RLC reports its uplink backlog to a UE's MAC.
-    pub(super) fn on_uplink_report(&mut self, now: Time, number: u32, waiting: BufferStatus) {
-        self.ues[number as usize].on_uplink_report(now, number, waiting, &mut self.fresh);
+    pub(super) fn on_uplink_report(&mut self, now: Time, number: UeId, waiting: BufferStatus) {
+        self.ues[number].on_uplink_report(now, number, waiting, &mut self.fresh);
     }
 
     /// Reports uplink backlogs that RLC has reported since the last TTI, and sends scheduling requests. Adds what the
     /// cells receive.
     pub fn signal(&mut self, tti: Tti, signals: &mut Vec<Signal>) {
         self.repeat_reports(tti);
-        let requested = self.request_grants();
         let mut fresh = std::mem::take(&mut self.fresh);
         for &number in &fresh {
-            let ue = &mut self.ues[number as usize];
+            let ue = &mut self.ues[number];
             ue.fresh = false;
-            if !ue.joined {
-                continue;
+            if ue.joined {
+                self.rules.on_backlog(self, tti, number, signals);
             }
-            if requested {
-                self.update_request(number, false);
-                continue;
-            }
-            let (cell, slot, unsent) = (ue.cell, ue.slot, ue.unsent.total());
-            if let Some(drx) = ue.drx.as_mut().filter(|_| unsent > Bytes::ZERO) {
-                let timing = &self.access.timing;
-                drx.on_request(tti, tti + timing.report_to_decision + timing.decision_to_grant);
-            }
-            signals.push(Signal { cell, slot, content: SignalContent::Report(unsent) });
-            self.await_grant(number, tti);
         }
         fresh.clear();
         self.fresh = fresh;
@@ -203,13 +120,13 @@ impl UeTable {
         let UeTable { ues, requesting, access, request_period: period, request_prohibit, .. } = self;
         let (period, timing) = (*period, &access.timing);
         for number in requesting {
-            let Ue { cell, slot, masks_requests, ref mut drx, ref mut reporting, .. } = ues[*number as usize];
+            let Ue { cell, slot, masks_requests, ref mut drx, ref mut reporting, .. } = ues[*number];
             //= TS 36.321 §5.4.4: sr-ProhibitTimer
             if masks_requests || tti < reporting.may_request_from {
                 continue;
             }
             //= TS 36.213 Table 10.1.5-1
-            if (tti.0 + period - u64::from(slot) % period).is_multiple_of(period) {
+            if (tti.0 + period - u64::from(slot.0) % period).is_multiple_of(period) {
                 reporting.may_request_from = tti + *request_prohibit;
                 signals.push(Signal { cell, slot, content: SignalContent::Request });
                 if let Some(drx) = drx {
@@ -224,7 +141,6 @@ impl UeTable {
     //= exception reports-are-not-repeated
     fn repeat_reports(&mut self, tti: Tti) {
         let now = self.clock.start(tti);
-        let requested = self.request_grants();
         let Some(timers) = &mut self.retx_bsr_timers else { return };
         let due = timers.take(tti);
         for number in &due {
@@ -234,9 +150,7 @@ impl UeTable {
                 timers.disarm(&mut ue.report_again_at);
                 let waiting = ue.reported(now, Direction::Up);
                 ue.on_uplink_report(now, *number, waiting, fresh);
-                if requested {
-                    self.update_request(*number, true);
-                }
+                self.rules.on_wait(self, *number);
             }
         }
         if let Some(timers) = &mut self.retx_bsr_timers {

@@ -1,14 +1,15 @@
 //! UEs: their bearers, and their MAC.
 
 mod bearers;
+mod compat;
 mod connection;
 mod control_channels;
 mod events;
 mod harq;
-mod lena;
 mod mac;
 mod mac_side;
 mod multiplexing;
+mod report_rules;
 mod reports;
 mod rlc;
 mod table;
@@ -23,7 +24,7 @@ pub(crate) use rlc::DownlinkReport;
 pub(crate) use table::UeTable;
 
 use crate::bearer::Bearer;
-use crate::identity::CarrierId;
+use crate::identity::{CarrierId, CellId, UeId, UeSlot};
 use crate::mac::configured_grant;
 use crate::mac::drx::Drx;
 use crate::mac::scell::Activation;
@@ -42,8 +43,8 @@ use reports::Reporting;
 
 /// A UE and its bearers.
 pub(crate) struct Ue {
-    pub cell: usize,
-    pub slot: u16,
+    pub cell: CellId,
+    pub slot: UeSlot,
     pub downlink: Harq,
     pub uplink: Harq,
     pub bearers: Bearers,
@@ -93,13 +94,19 @@ struct Secondary {
 }
 
 impl Ue {
-    pub fn new(setup: &RanSetup, carriers: &[ComponentCarrier], number: usize, cell: usize, slot: u16) -> Ue {
+    pub fn new(
+        setup: &RanSetup,
+        carriers: &[ComponentCarrier],
+        number: UeId,
+        cell: CellId,
+        slot: UeSlot,
+    ) -> Ue {
         let access = &carriers[0].access;
         // The HARQ processes of the downlink on all carriers, and those of the uplink.
         let [processes, uplink_processes] =
             [carriers.len() as u8, 1].map(|carriers| carriers * access.timing.processes);
-        let (site, seed) = (&setup.ues[number], setup.seed);
-        let own = |name: &str| Stream::new(seed, name).child(number as u64);
+        let (site, seed) = (&setup.ues[number.index()], setup.seed);
+        let own = |name: &str| Stream::new(seed, name).child(number.0.into());
         let harq =
             |name, processes| Harq::new(own(name), access.timing.processes, processes, site.bearers.len());
         let control = |carrier: &ComponentCarrier| {
@@ -189,7 +196,7 @@ impl Ue {
     }
 
     /// Both directions of its bearers.
-    fn legs_of(&self, number: u32) -> impl Iterator<Item = (LegId, &Leg)> {
+    fn legs_of(&self, number: UeId) -> impl Iterator<Item = (LegId, &Leg)> {
         (0..).zip(self.bearers.iter()).flat_map(move |(bearer, radio_bearer)| {
             [Direction::Down, Direction::Up]
                 .map(|direction| (LegId { ue: number, bearer, direction }, radio_bearer.leg(direction)))
@@ -224,7 +231,7 @@ impl Ue {
     pub fn loses_control(
         &mut self,
         tti: Tti,
-        number: u32,
+        number: UeId,
         carrier: CarrierId,
         level: Level,
         air: &mut Air<'_>,
@@ -233,7 +240,7 @@ impl Ue {
             None => &mut self.control,
             Some(secondary) => &mut self.secondary[secondary].control,
         };
-        control.loses(Pdcch { tti, level, ue: number as usize, cell: self.cell }, air)
+        control.loses(Pdcch { tti, level, ue: number, cell: self.cell }, air)
     }
 
     /// Whether a bearer has exceeded the maximum of retransmissions.

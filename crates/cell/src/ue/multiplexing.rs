@@ -3,7 +3,7 @@
 use super::bearers::LegId;
 use super::events::EventLog;
 use super::{Ue, UeTable};
-use crate::identity::{BearerId, CarrierId, CellId, UeId};
+use crate::identity::{BearerId, CarrierId, UeId};
 use crate::mac::Content;
 use crate::mac::prioritization::{Channel, data_in, divide};
 use crate::settings::BearerSetup;
@@ -84,14 +84,14 @@ impl UeTable {
     #[inline(always)]
     pub(super) fn fill(
         &mut self,
-        number: u32,
+        number: UeId,
         direction: Direction,
         tti: Tti,
         size: Bytes,
         process: u8,
         reported: Option<BufferStatus>,
     ) -> Option<Content> {
-        if self.ues[number as usize].has_several() {
+        if self.ues[number].has_several() {
             return self.fill_by_priority(number, direction, tti, size, process);
         }
         let id = LegId { ue: number, bearer: 0, direction };
@@ -112,7 +112,7 @@ impl UeTable {
         reported: Option<BufferStatus>,
     ) -> Option<Content> {
         let now = self.clock.start(tti);
-        let (leg, other) = self.ues[id.ue as usize].bearers[id.bearer].legs(id.direction);
+        let (leg, other) = self.ues[id.ue].bearers[id.bearer].legs(id.direction);
         let content = leg.rlc.transmit(now, size, process, &mut other.rlc, reported, &mut self.events);
         if leg.rlc.is_acknowledged() {
             self.timed.watch(id, leg);
@@ -136,19 +136,19 @@ impl UeTable {
         process: u8,
         reported: Option<BufferStatus>,
     ) -> Option<Content> {
-        let mark = self.ues[id.ue as usize].leg(id.bearer, id.direction).rlc.mark();
+        let mark = self.ues[id.ue].leg(id.bearer, id.direction).rlc.mark();
         let content = self.fill_from(id, tti, size, process, reported);
         let Some(Content::One(pdus)) = content else { return content };
         let UeTable { ues, trace, access, clock, .. } = self;
         let (processes, now) = (access.timing.processes, clock.start(tti));
-        let ue = &ues[id.ue as usize];
+        let ue = &ues[id.ue];
         let leg = ue.bearers[id.bearer].leg(id.direction);
-        let (queue, cell) = (leg.rlc.backlog().bytes, CellId(ue.cell as u16));
+        let (queue, cell) = (leg.rlc.backlog().bytes, ue.cell);
         leg.rlc.trace(pdus, mark, &mut |pdu| {
             let (direction, bearer) = (id.direction, BearerId(id.bearer));
             let (carrier, process) = (CarrierId(process / processes), process % processes);
             let event = RadioEvent::Pdu(PduRecord { direction, bearer, carrier, process, pdu, queue });
-            trace.note(RadioRecord { at: now, ue: UeId(id.ue), cell, event });
+            trace.note(RadioRecord { at: now, ue: id.ue, cell, event });
         });
         content
     }
@@ -159,14 +159,14 @@ impl UeTable {
     #[inline(never)]
     fn fill_by_priority(
         &mut self,
-        number: u32,
+        number: UeId,
         direction: Direction,
         tti: Tti,
         size: Bytes,
         process: u8,
     ) -> Option<Content> {
         let now = self.clock.start(tti);
-        let ue = &mut self.ues[number as usize];
+        let ue = &mut self.ues[number];
         let mut channels = [Channel::default(); BearerSetup::MAX];
         let count = ue.compete(now, tti, direction, &mut channels);
         let channels = &mut channels[..count];
@@ -183,14 +183,14 @@ impl UeTable {
         let mut spare = Bytes::ZERO;
         for channel in channels {
             let part = channel.part + spare;
-            let protocol = self.ues[number as usize].bearers[channel.bearer].leg(direction).rlc.protocol();
+            let protocol = self.ues[number].bearers[channel.bearer].leg(direction).rlc.protocol();
             // NR's PDUs have their subheaders already.
             let needs_header = protocol == Protocol::Lte && (is_shared || !parts.is_empty());
             let room = if needs_header { data_in(part) } else { part };
             if room == Bytes::ZERO {
                 continue;
             }
-            let bearer = &self.ues[number as usize].bearers[channel.bearer];
+            let bearer = &self.ues[number].bearers[channel.bearer];
             let reported = (direction == Direction::Up).then(|| bearer.reported(now, direction));
             let before = bearer.leg(direction).rlc.backlog().packets;
             let id = LegId { ue: number, bearer: channel.bearer, direction };
@@ -199,7 +199,7 @@ impl UeTable {
             } else {
                 self.fill_from(id, tti, room, process, reported)
             };
-            let leg = self.ues[number as usize].bearers[channel.bearer].leg_mut(direction);
+            let leg = self.ues[number].bearers[channel.bearer].leg_mut(direction);
             spare = match content {
                 Some(Content::One(content)) => {
                     parts.push((channel.bearer, content));
@@ -211,7 +211,7 @@ impl UeTable {
             };
         }
         let is_filled = !parts.is_empty();
-        self.ues[number as usize].harq(direction).parts[usize::from(process)] = parts;
+        self.ues[number].harq(direction).parts[usize::from(process)] = parts;
         is_filled.then_some(Content::Several(process))
     }
 }

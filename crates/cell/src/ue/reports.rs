@@ -2,10 +2,11 @@
 
 use super::Ue;
 use super::bearers::RadioBearer;
+use crate::identity::UeId;
 use crate::mac::control_elements::Headroom;
 use crate::mac::power_control;
 use crate::mac::uplink_adaptation::UplinkAdaptation;
-use crate::settings::{BufferReports, Mac};
+use crate::settings::Mac;
 use airwnd_kernel::Direction;
 use airwnd_rlc::BufferStatus;
 use airwnd_units::{Bytes, Db, SlotClock, Time, Tti};
@@ -31,8 +32,6 @@ pub(crate) struct Reporting {
     headroom_at: Option<(Tti, Db)>,
     /// TTIs in a millisecond.
     per_millisecond: u64,
-    /// Whether the MAC's own count of the backlog is what it reports, as in 5G-LENA.
-    pub(super) as_lena: bool,
 }
 
 /// Bytes of a short buffer status report and of a power headroom report, each with its subheader (TS 36.321 §6.1.2,
@@ -55,14 +54,13 @@ impl Reporting {
     pub(super) fn new(mac: &Mac, clock: SlotClock) -> Reporting {
         let headrooms = mac.uplink_adaptation == UplinkAdaptation::Headroom
             || mac.power_control.mode == power_control::Mode::ClosedLoop;
-        let as_lena = mac.quirks.buffer_reports == BufferReports::Lena;
-        Reporting { headrooms, per_millisecond: clock.per_millisecond(), as_lena, ..Reporting::default() }
+        Reporting { headrooms, per_millisecond: clock.per_millisecond(), ..Reporting::default() }
     }
 
     /// Discards what was reported: the UE leaves its cell.
     pub(super) fn reset(&mut self) {
-        let Reporting { headrooms, per_millisecond, as_lena, .. } = *self;
-        *self = Reporting { headrooms, per_millisecond, as_lena, ..Reporting::default() };
+        let Reporting { headrooms, per_millisecond, .. } = *self;
+        *self = Reporting { headrooms, per_millisecond, ..Reporting::default() };
     }
 }
 
@@ -110,8 +108,7 @@ impl Ue {
     /// Notes that nothing waits any more, if so: a STATUS PDU has acknowledged what was to be sent again, or a timer has
     /// discarded the rest. The next data then arrives at an empty buffer.
     pub fn note_empty(&mut self, now: Time) {
-        let had_data = self.reporting.has_data && !self.reporting.as_lena;
-        if had_data && self.reported(now, Direction::Up).total() == Bytes::ZERO {
+        if self.reporting.has_data && self.reported(now, Direction::Up).total() == Bytes::ZERO {
             self.unsent = BufferStatus::default();
             self.reporting.has_data = false;
             (self.reporting.urgency, self.reporting.checked_urgency) = (None, None);
@@ -122,9 +119,9 @@ impl Ue {
     pub(super) fn on_uplink_report(
         &mut self,
         now: Time,
-        number: u32,
+        number: UeId,
         waiting: BufferStatus,
-        fresh: &mut Vec<u32>,
+        fresh: &mut Vec<UeId>,
     ) {
         self.unsent = waiting;
         if self.has_several() {

@@ -4,21 +4,21 @@ use super::bearers::{Bearers, Leg, LegId, RadioBearer};
 use super::events::{Arrival, EventLog};
 use super::timers::Timers;
 use super::{Ue, UeTable};
-use crate::identity::UeId;
+use crate::identity::{CellId, UeId, UeSlot};
 use crate::mac::Content;
 use airwnd_kernel::Direction;
 use airwnd_rlc::{BufferStatus, Sdu};
 use airwnd_units::{Bytes, SlotClock, Time, Tti};
 
-fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl FnMut(Sdu) + '_ {
-    move |sdu| arrivals.push(Arrival { ue: UeId(ue), direction, packet: sdu.packet })
+fn arrive(arrivals: &mut Vec<Arrival>, ue: UeId, direction: Direction) -> impl FnMut(Sdu) + '_ {
+    move |sdu| arrivals.push(Arrival { ue, direction, packet: sdu.packet })
 }
 
 /// A report of RLC at the eNB to the MAC of the cell that serves the UE.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DownlinkReport {
-    pub cell: usize,
-    pub slot: u16,
+    pub cell: CellId,
+    pub slot: UeSlot,
     /// Number of carriers that the UE aggregates.
     pub carriers: u8,
     pub waiting: BufferStatus,
@@ -53,7 +53,7 @@ impl UeTable {
     pub fn enqueue(&mut self, packet: Sdu, id: LegId, events: &mut EventLog) -> Option<DownlinkReport> {
         let now = packet.arrived;
         let UeTable { ues, report_timers, clock, fresh, .. } = self;
-        let ue = &mut ues[id.ue as usize];
+        let ue = &mut ues[id.ue];
         let leg = ue.leg(id.bearer, id.direction);
         leg.rlc.enqueue(packet, events);
         leg.time_report(now, id, report_timers, *clock);
@@ -68,8 +68,8 @@ impl UeTable {
     }
 
     /// Reports the buffer status of a direction to the UE's MAC, or returns the report to that of the eNB.
-    fn report(&mut self, now: Time, number: u32, direction: Direction) -> Option<DownlinkReport> {
-        let ue = &self.ues[number as usize];
+    fn report(&mut self, now: Time, number: UeId, direction: Direction) -> Option<DownlinkReport> {
+        let ue = &self.ues[number];
         let waiting = ue.reported(now, direction);
         match direction {
             Direction::Down => ue.downlink_report(waiting),
@@ -82,13 +82,13 @@ impl UeTable {
 
     /// Reports the buffer status of all bearers of a UE after a change of its cell or of its RLC. Returns the report to the
     /// MAC of the eNB.
-    pub fn report_all(&mut self, now: Time, number: u32) -> Option<DownlinkReport> {
+    pub fn report_all(&mut self, now: Time, number: UeId) -> Option<DownlinkReport> {
         let mut down = None;
         for direction in Direction::BOTH {
             for bearer in 0..self.get(number).bearers.count() {
                 let id = LegId { ue: number, bearer, direction };
                 let UeTable { ues, report_timers, clock, .. } = self;
-                ues[number as usize].leg(bearer, direction).time_report(now, id, report_timers, *clock);
+                ues[number].leg(bearer, direction).time_report(now, id, report_timers, *clock);
             }
             down = down.or(self.report(now, number, direction));
         }
@@ -132,12 +132,12 @@ impl UeTable {
     pub fn receive(
         &mut self,
         now: Time,
-        number: u32,
+        number: UeId,
         direction: Direction,
         content: Content,
     ) -> Option<DownlinkReport> {
         let UeTable { ues, events, arrivals, .. } = self;
-        let ue = &mut ues[number as usize];
+        let ue = &mut ues[number];
         {
             let mut deliver = arrive(arrivals, number, direction);
             match content {
@@ -158,28 +158,28 @@ impl UeTable {
         for index in 0..self.timed.len() {
             let LegId { ue, bearer, direction } = self.timed.get(index);
             let UeTable { ues, events, arrivals, .. } = self;
-            let leg = ues[ue as usize].leg(bearer, direction);
+            let leg = ues[ue].leg(bearer, direction);
             if leg.rlc.deadline().is_some_and(|deadline| deadline <= now) {
                 leg.rlc.expire(now, &mut arrive(arrivals, ue, direction), events);
                 self.follow(now, ue).into_iter().for_each(&mut down);
             }
         }
         let UeTable { ues, timed, .. } = self;
-        timed.retain(|id| ues[id.ue as usize].leg(id.bearer, id.direction).update_timed());
+        timed.retain(|id| ues[id.ue].leg(id.bearer, id.direction).update_timed());
     }
 
     /// Handles the consequences of received PDUs or expired timers of a UE's bearers. Returns the report to the MAC of the
     /// eNB, if there is one.
-    fn follow(&mut self, now: Time, number: u32) -> Option<DownlinkReport> {
-        let UeTable { ues, timed, .. } = self;
-        let ue = &mut ues[number as usize];
+    fn follow(&mut self, now: Time, number: UeId) -> Option<DownlinkReport> {
+        let UeTable { ues, timed, rules, .. } = self;
+        let ue = &mut ues[number];
         let Bearers { default, dedicated } = &mut ue.bearers;
         if dedicated.is_empty() && !default.downlink.rlc.is_acknowledged() {
             // In unacknowledged mode only the timer of reordering follows.
             for direction in Direction::BOTH {
                 timed.watch(LegId { ue: number, bearer: 0, direction }, default.leg_mut(direction));
             }
-            ue.note_empty(now);
+            rules.on_discard(ue, now);
             return None;
         }
         let mut pending = [false; 2];
@@ -198,8 +198,9 @@ impl UeTable {
                 down = down.or(self.report(now, number, direction));
             }
         }
+        let rules = self.rules;
         let ue = self.get(number);
-        ue.note_empty(now);
+        rules.on_discard(ue, now);
         if ue.has_failed() && !self.failed.contains(&number) {
             self.failed.push(number);
         }

@@ -2,12 +2,14 @@
 
 use super::Ue;
 use super::bearers::{LegId, Timed};
+use super::compat::report_rules;
 use super::events::{Arrival, EventLog};
+use super::report_rules::ReportRules;
 use super::timers::Timers;
-use crate::identity::{CellId, UeId};
+use crate::identity::UeId;
 use crate::mac::drx::Drx;
 use crate::mac::scell;
-use crate::settings::{BufferReports, RanSetup};
+use crate::settings::RanSetup;
 use crate::trace::{RadioEvent, RadioRecord, Tracer};
 use airwnd_kernel::Direction;
 use airwnd_phy::access::Access;
@@ -21,23 +23,23 @@ pub(crate) struct Ues(Vec<Option<Box<Ue>>>);
 
 impl Ues {
     /// The UE with this number, if it is here; no UE has that of a free slot.
-    pub fn find(&mut self, number: u32) -> Option<&mut Ue> {
-        self.0.get_mut(number as usize)?.as_deref_mut()
+    pub fn find(&mut self, number: UeId) -> Option<&mut Ue> {
+        self.0.get_mut(number.index())?.as_deref_mut()
     }
 }
 
 const ELSEWHERE: &str = "a UE is looked up where it is served";
 
-impl Index<usize> for Ues {
+impl Index<UeId> for Ues {
     type Output = Ue;
-    fn index(&self, number: usize) -> &Ue {
-        self.0[number].as_ref().expect(ELSEWHERE)
+    fn index(&self, number: UeId) -> &Ue {
+        self.0[number.index()].as_ref().expect(ELSEWHERE)
     }
 }
 
-impl IndexMut<usize> for Ues {
-    fn index_mut(&mut self, number: usize) -> &mut Ue {
-        self.0[number].as_mut().expect(ELSEWHERE)
+impl IndexMut<UeId> for Ues {
+    fn index_mut(&mut self, number: UeId) -> &mut Ue {
+        self.0[number.index()].as_mut().expect(ELSEWHERE)
     }
 }
 
@@ -50,24 +52,26 @@ pub(crate) struct UeTable {
     pub has_drx: bool,
     /// Activation of secondary carriers; `None`: they are always active.
     pub(super) activation: Option<scell::Timing>,
-    /// Period in TTIs of buffer reports within blocks (periodicBSR-Timer); `None`: reports are ideal.
-    pub(super) periodic_report: Option<u64>,
+    /// Rules of buffer reports.
+    pub(super) rules: &'static dyn ReportRules,
+    /// Period in TTIs of buffer reports within blocks (periodicBSR-Timer).
+    pub(super) periodic_report: u64,
     /// Period in TTIs of the opportunities for scheduling requests.
     pub(super) request_period: u64,
     /// TTIs after a scheduling request in which a UE does not repeat it.
     pub(super) request_prohibit: u64,
     /// UEs with a report from RLC to the MAC since the last TTI.
-    pub(super) fresh: Vec<u32>,
+    pub(super) fresh: Vec<UeId>,
     /// UEs with a pending scheduling request.
-    pub(super) requesting: Vec<u32>,
+    pub(super) requesting: Vec<UeId>,
     /// Timers for repeated buffer reports of RLC to the MAC, in unacknowledged and in acknowledged mode.
     pub(super) report_timers: [Timers<LegId>; 2],
     /// retxBSR-Timers of the UEs, if enabled.
-    pub(super) retx_bsr_timers: Option<Timers<u32>>,
+    pub(super) retx_bsr_timers: Option<Timers<UeId>>,
     /// Bearers with a running RLC timer.
     pub(super) timed: Timed,
     /// UEs that are being promoted to RRC connected.
-    pub(super) promoting: Vec<u32>,
+    pub(super) promoting: Vec<UeId>,
     /// Records for an observer.
     pub trace: Tracer,
     /// Drops and marks since the network looked.
@@ -75,15 +79,15 @@ pub(crate) struct UeTable {
     /// SDUs that RLC has delivered since the network looked.
     pub arrivals: Vec<Arrival>,
     /// UEs whose RLC has reached its maximum of retransmissions since the network looked.
-    pub failed: Vec<u32>,
+    pub failed: Vec<UeId>,
 }
 
 impl UeTable {
     /// A table for these of a setup's UEs, which is empty.
-    pub fn new(setup: &RanSetup, access: &Arc<Access>, users: impl Iterator<Item = u32> + Clone) -> UeTable {
+    pub fn new(setup: &RanSetup, access: &Arc<Access>, users: impl Iterator<Item = UeId> + Clone) -> UeTable {
         let clock = access.clock;
         let again = setup.mac.report_again_after();
-        let modes = users.clone().flat_map(|user| &*setup.ues[user as usize].bearers);
+        let modes = users.clone().flat_map(|user| &*setup.ues[user.index()].bearers);
         let modes = modes.map(|bearer| setup.rlc_of(bearer).mode);
         let report_timers = [RlcMode::Um, RlcMode::Am].map(|mode| {
             let period = clock.count(setup.rlc.report_period(mode));
@@ -97,8 +101,8 @@ impl UeTable {
             report_timers,
             has_drx: setup.mac.drx.is_some(),
             activation: setup.mac.scell.as_ref().map(|params| scell::Timing::new(params, clock)),
-            periodic_report: (setup.mac.quirks.buffer_reports != BufferReports::Ideal)
-                .then(|| clock.count(setup.mac.periodic_bsr_timer)),
+            rules: report_rules(setup.mac.quirks.buffer_reports),
+            periodic_report: clock.count(setup.mac.periodic_bsr_timer),
             request_period: setup.mac.request_period.ttis(clock),
             request_prohibit: setup.mac.sr_prohibit_timer.map_or(0, |timer| clock.count(timer)),
             fresh: Vec::with_capacity(ues),
@@ -114,7 +118,7 @@ impl UeTable {
     }
 
     /// Adds a UE with its timers.
-    pub fn admit(&mut self, number: u32, ue: Box<Ue>) {
+    pub fn admit(&mut self, number: UeId, ue: Box<Ue>) {
         for (id, leg) in ue.legs_of(number) {
             self.report_timers[leg.timers()].admit(id, leg.report_at);
             self.timed.admit(id, leg);
@@ -128,12 +132,12 @@ impl UeTable {
         if ue.connection.as_ref().is_some_and(|connection| connection.promotion().is_some()) {
             self.promoting.push(number);
         }
-        self.ues.0[number as usize] = Some(ue);
+        self.ues.0[number.index()] = Some(ue);
     }
 
     /// Removes a UE with its timers. It has no pending scheduling request.
-    pub fn release(&mut self, number: u32) -> Box<Ue> {
-        let ue = self.ues.0[number as usize].take().expect(ELSEWHERE);
+    pub fn release(&mut self, number: UeId) -> Box<Ue> {
+        let ue = self.ues.0[number.index()].take().expect(ELSEWHERE);
         for (_, leg) in ue.legs_of(number) {
             self.report_timers[leg.timers()].release(leg.report_at);
         }
@@ -157,34 +161,34 @@ impl UeTable {
     }
 
     /// The UE with this number.
-    pub fn get(&mut self, number: u32) -> &mut Ue {
-        &mut self.ues[number as usize]
+    pub fn get(&mut self, number: UeId) -> &mut Ue {
+        &mut self.ues[number]
     }
 
     /// Whether a UE monitors the PDCCH in a TTI. One that has only reserved a slot may still be elsewhere.
     #[inline]
-    pub fn is_active(&self, number: u32, tti: Tti) -> bool {
-        let ue = self.ues.0[number as usize].as_ref();
+    pub fn is_active(&self, number: UeId, tti: Tti) -> bool {
+        let ue = self.ues.0[number.index()].as_ref();
         ue.and_then(|ue| ue.drx.as_ref()).is_none_or(|drx| drx.is_active(tti))
     }
 
     /// DRX of a UE, if it has it.
     #[inline]
-    pub fn drx(&mut self, number: u32) -> Option<&mut Drx> {
+    pub fn drx(&mut self, number: UeId) -> Option<&mut Drx> {
         if self.has_drx { self.get(number).drx.as_deref_mut() } else { None }
     }
 
     /// Notes an event of a UE for an observer.
     #[cold]
     #[inline(never)]
-    pub fn note(&mut self, tti: Tti, number: u32, event: RadioEvent) {
-        let (at, cell) = (self.clock.start(tti), CellId(self.ues[number as usize].cell as u16));
-        self.trace.note(RadioRecord { at, ue: UeId(number), cell, event });
+    pub fn note(&mut self, tti: Tti, number: UeId, event: RadioEvent) {
+        let (at, cell) = (self.clock.start(tti), self.ues[number].cell);
+        self.trace.note(RadioRecord { at, ue: number, cell, event });
     }
 
     /// Requests the memory of RLC in a direction of a UE's default bearer, as far as it is apart from the UE.
     #[inline]
-    pub fn prefetch_rlc(&self, number: u32, direction: Direction) {
-        self.ues[number as usize].bearers.default.leg(direction).rlc.prefetch();
+    pub fn prefetch_rlc(&self, number: UeId, direction: Direction) {
+        self.ues[number].bearers.default.leg(direction).rlc.prefetch();
     }
 }

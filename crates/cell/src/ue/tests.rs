@@ -13,7 +13,7 @@ use airwnd_units::{BitRate, Bytes, Span};
 use proptest::prelude::*;
 
 /// Slot of the UE.
-const SLOT: u16 = 3;
+const SLOT: UeSlot = UeSlot(3);
 
 /// A UE with these bearers in unacknowledged mode.
 fn table(change: impl Fn(&mut RanSetup), qcis: &[u8]) -> UeTable {
@@ -24,8 +24,8 @@ fn table(change: impl Fn(&mut RanSetup), qcis: &[u8]) -> UeTable {
     setup.rlc.mode = RlcMode::Um;
     change(&mut setup);
     let carriers = setup.carriers().unwrap();
-    let mut table = UeTable::new(&setup, &carriers[0].access, 0..1);
-    table.admit(0, Box::new(Ue::new(&setup, &carriers, 0, 0, SLOT)));
+    let mut table = UeTable::new(&setup, &carriers[0].access, std::iter::once(UeId(0)));
+    table.admit(UeId(0), Box::new(Ue::new(&setup, &carriers, UeId(0), CellId(0), SLOT)));
     table
 }
 
@@ -38,7 +38,7 @@ fn enqueue(
 ) -> Option<DownlinkReport> {
     let (packet, arrived) = (Key(tti as u32), Tti(tti).start());
     let sdu = Sdu { packet, size: Bytes(size), arrived, flow: 0, ecn: Codepoint::NotEct };
-    table.enqueue(sdu, LegId { ue: 0, bearer, direction }, &mut EventLog::new())
+    table.enqueue(sdu, LegId { ue: UeId(0), bearer, direction }, &mut EventLog::new())
 }
 
 /// The TTIs of a range in which the UE sends scheduling requests.
@@ -47,7 +47,7 @@ fn requests(table: &mut UeTable, ttis: std::ops::Range<u64>) -> Vec<u64> {
     let mut sends = |tti: &u64| {
         signals.clear();
         table.signal(Tti(*tti), &mut signals);
-        assert!(signals.iter().all(|signal| (signal.cell, signal.slot) == (0, SLOT)));
+        assert!(signals.iter().all(|signal| (signal.cell, signal.slot) == (CellId(0), SLOT)));
         signals.iter().any(|signal| matches!(signal.content, SignalContent::Request))
     };
     ttis.filter(|tti| sends(tti)).collect()
@@ -57,7 +57,7 @@ fn requests(table: &mut UeTable, ttis: std::ops::Range<u64>) -> Vec<u64> {
 fn fill(table: &mut UeTable, tti: u64, size: u64) -> Option<(Option<Content>, Elements)> {
     let control = power_control::Params::default();
     let power = Headroom { control: &control, prbs: Prbs(3), loss: Db(90.0) };
-    table.transmit_up(0, &BlockGrant { tti: Tti(tti), size: Bytes(size), process: 0, power })
+    table.transmit_up(UeId(0), &BlockGrant { tti: Tti(tti), size: Bytes(size), process: 0, power })
 }
 
 /// The buffer status report in the block of a grant.
@@ -139,7 +139,7 @@ fn ideal_reports_are_sent_at_once() {
 fn blocks_of_5g_lena_always_report() {
     let mut ue = table(|setup| setup.mac.quirks.buffer_reports = BufferReports::Lena, &[9]);
     enqueue(&mut ue, 0, 0, Direction::Up, 98);
-    let waiting = ue.get(0).reported(Tti(0).start(), Direction::Up).total().0;
+    let waiting = ue.get(UeId(0)).reported(Tti(0).start(), Direction::Up).total().0;
     requests(&mut ue, 0..5);
     assert_eq!(report(&mut ue, 5, 58), Some(waiting - 50 + 8));
     assert_eq!(report(&mut ue, 6, 500), Some(0));
@@ -153,7 +153,7 @@ fn rlc_at_the_enb_reports_arrivals_and_repeats_what_is_left() {
     assert!(enqueue(&mut ue, 0, 0, Direction::Up, 100).is_none());
     let waiting = enqueue(&mut ue, 0, 0, Direction::Down, 1000).unwrap().waiting;
     assert!((1000..1010).contains(&waiting.total().0), "{waiting:?}");
-    assert!(MacSide::new(&mut ue, &[0]).transmit_down(0, Tti(2), Bytes(400), 0).is_some());
+    assert!(MacSide::new(&mut ue, &[UeId(0)]).transmit_down(UeSlot(0), Tti(2), Bytes(400), 0).is_some());
     let mut repeated = |tti| {
         let mut reports = Vec::new();
         ue.repeat_rlc_reports(Tti(tti), |report| reports.push(report));
@@ -172,9 +172,9 @@ fn a_shared_block_is_taken_apart_at_the_other_end() {
         for bearer in 0..2 {
             enqueue(&mut ue, u64::from(bearer), bearer, direction, 100);
         }
-        let content = ue.fill(0, direction, Tti(2), Bytes(400), 0, None);
+        let content = ue.fill(UeId(0), direction, Tti(2), Bytes(400), 0, None);
         assert_eq!(content, Some(Content::Several(0)));
-        ue.receive(Tti(3).start(), 0, direction, content.unwrap());
+        ue.receive(Tti(3).start(), UeId(0), direction, content.unwrap());
         let mut arrived: Vec<_> =
             ue.arrivals.drain(..).map(|arrival| (arrival.direction, arrival.packet.0)).collect();
         arrived.sort_unstable_by_key(|(_, packet)| *packet);
@@ -187,19 +187,19 @@ fn a_shared_block_is_taken_apart_at_the_other_end() {
 fn a_ue_takes_its_timers_to_another_table() {
     let mut one = table(|_| (), &[9]);
     let mut other = table(|_| (), &[9]);
-    other.release(0);
+    other.release(UeId(0));
     enqueue(&mut one, 0, 0, Direction::Down, 1000);
-    MacSide::new(&mut one, &[0]).transmit_down(0, Tti(2), Bytes(400), 0);
+    MacSide::new(&mut one, &[UeId(0)]).transmit_down(UeSlot(0), Tti(2), Bytes(400), 0);
     assert!(!one.is_idle());
-    let ue = one.release(0);
+    let ue = one.release(UeId(0));
     assert!(one.is_idle() && other.is_idle());
-    other.admit(0, ue);
+    other.admit(UeId(0), ue);
     let mut reports = Vec::new();
     other.repeat_rlc_reports(Tti(12), |report| reports.push(report));
     assert_eq!(reports.len(), 1);
     enqueue(&mut other, 12, 0, Direction::Up, 100);
     requests(&mut other, 12..14);
-    other.leave(Tti(14).start(), 0);
+    other.leave(Tti(14).start(), UeId(0));
     assert_eq!(requests(&mut other, 14..60), [0; 0]);
 }
 
@@ -218,7 +218,7 @@ proptest! {
         let mut last = None;
         for (tti, size) in (5..).zip(grants.into_iter().chain([40_000; 2])) {
             let Some((_, elements)) = fill(&mut ue, tti, size) else { continue };
-            let held = ue.get(0).reported(Tti(tti).start(), Direction::Up).total();
+            let held = ue.get(UeId(0)).reported(Tti(tti).start(), Direction::Up).total();
             if let Some(waiting) = elements.buffer {
                 prop_assert!(waiting >= held, "{waiting:?} {held:?}");
             }

@@ -97,34 +97,6 @@ fn each_bearer_has_its_own_queue_discipline() {
     }
 }
 
-/// A flood of high priority leaves a bearer its prioritized bit rate, and with a rate of zero nothing. Headers of RLC,
-/// MAC and IP count: 1000 of 1000 + 28 + 2 + 2 + 3 bytes are payload.
-#[test]
-fn a_bearer_of_low_priority_gets_its_prioritized_bit_rate() {
-    let flood = "[[flow]]\nid = \"flood\"\nue = \"phone\"\nbearer = \"first\"\n\
-                 traffic = {kind = \"cbr\", rate = \"120Mbps\", packet = \"1400B\"}\n";
-    let trickle = "[[flow]]\nid = \"trickle\"\nue = \"phone\"\n\
-                   traffic = {kind = \"cbr\", rate = \"3Mbps\", packet = \"1000B\"}\n";
-    for (name, network) in CELLS {
-        for direction in ["down", "up"] {
-            let flows = [flood, trickle].map(|flow| format!("{flow}direction = \"{direction}\"\n")).concat();
-            let rate = |pbr: &str| {
-                let bearers = format!("pbr = \"{pbr}\"\n[[ue.bearer]]\nname = \"first\"\nqci = 6\n");
-                let outcome = cell(network, "rlc.mode = \"um\"\n", &bearers, &flows);
-                (goodput(&outcome, "trickle"), goodput(&outcome, "flood"))
-            };
-            let ((none, all), (some, rest)) = (rate("0bps"), rate("500kbps"));
-            println!("{name} {direction}: {none:.0} beside {all:.0}, {some:.0} beside {rest:.0} kbit/s");
-            assert!(none < 30.0, "{name} {direction}");
-            let expected = 500.0 * 1000.0 / 1035.0;
-            assert!(
-                (some / expected - 1.0).abs() < 0.08,
-                "{name} {direction}: {some} of {expected:.0} kbit/s"
-            );
-        }
-    }
-}
-
 /// The highest priority of a UE's data ranks it among others: with M-LWDF a call beside a download is in time.
 #[test]
 fn delay_aware_schedulers_rank_a_ue_by_its_most_urgent_bearer() {
@@ -147,23 +119,5 @@ fn delay_aware_schedulers_rank_a_ue_by_its_most_urgent_bearer() {
         let (apart, rate) = late(scheduler, bearers, "bearer = \"call\"\n");
         println!("{scheduler}: p95 {shared:.0} ms in one bearer, {apart:.0} ms apart at {rate:.1} kbit/s");
         assert!(apart < 150.0 && apart < 0.1 * shared, "{scheduler}");
-    }
-}
-
-/// Bearers of equal priority take turns, so that two saturated ones have equal rates.
-#[test]
-fn bearers_of_equal_priority_take_turns() {
-    let flow = |id: &str, bearer: &str| {
-        format!(
-            "[[flow]]\nid = \"{id}\"\nue = \"phone\"\n{bearer}\
-             traffic = {{kind = \"cbr\", rate = \"100Mbps\", packet = \"1400B\"}}\n"
-        )
-    };
-    let flows = flow("one", "") + &flow("two", "bearer = \"second\"\n");
-    for (name, network) in CELLS {
-        let outcome = cell(network, "", "[[ue.bearer]]\nname = \"second\"\n", &flows);
-        let [one, two] = ["one", "two"].map(|flow| goodput(&outcome, flow));
-        println!("{name}: {one:.0} and {two:.0} kbit/s");
-        assert!((one / two - 1.0).abs() < 0.02, "{name}");
     }
 }

@@ -73,3 +73,41 @@ fn results_do_not_depend_on_threads() {
         }
     }
 }
+
+/// Moving UEs of several regions, which sleep, are released and change cells.
+const SLEEPING: &str = r#"
+duration = "2s"
+radio = {fading = "eva", position_period = "20ms"}
+handover = {algorithm = "a3-rsrp", preparation = "30ms"}
+core.x2_delay = "5ms"
+mac.drx = {inactivity = "40ms", cycle = "160ms"}
+rrc = {inactivity = "400ms", promotion = "50ms", paging_cycle = "320ms"}
+[[site]]
+rings = 1
+sectors = 3
+azimuth = "30deg"
+antenna = {kind = "parabolic", beamwidth = "70deg"}
+[[ue]]
+count = 40
+placement = {kind = "disc", radius = "700m"}
+mobility = {kind = "random-waypoint", min_speed = "60m/s", max_speed = "90m/s", pause = "0s"}
+[[flow]]
+traffic = {kind = "web", reading = "1s"}
+[[flow]]
+id = "up"
+direction = "up"
+traffic = {kind = "cbr", rate = "1kbps", packet = "100B"}
+"#;
+
+#[test]
+fn results_with_sleep_do_not_depend_on_threads() {
+    let scenario = Scenario::from_node(&Node::from_toml(SLEEPING, "sleeping").unwrap()).unwrap();
+    let results = |threads: usize| {
+        let outcome = run_on(threads, &scenario);
+        let handovers: u64 = outcome.ues().iter().map(|ue| ue.handovers).sum();
+        assert!(handovers > 10, "{handovers}");
+        assert!(outcome.ues().iter().all(|ue| ue.awake < 0.9), "{:?}", outcome.ues());
+        format!("{}{:?}", outcome.to_json(), outcome.into_tables())
+    };
+    assert!(results(3) == results(1));
+}

@@ -28,10 +28,6 @@ fn simulate(toml: &str, changes: &[(&str, &str)], seed: u64) -> Outcome {
     run(&Scenario::from_node(&node).unwrap(), seed, None, &mut |_| true).unwrap()
 }
 
-fn with<'a>(changes: &[(&'a str, &'a str)], more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
-    changes.iter().chain(more).copied().collect()
-}
-
 /// The SINR of its SRS is -2.6 dB, slightly too low for CQI 1: log2(1 + 0.54 / 5.53) = 0.136 < 0.15.
 #[test]
 fn a_cell_edge_ue_is_out_of_reach_in_ns3() {
@@ -55,78 +51,6 @@ fn the_same_ue_works_by_default() {
     let up = simulate(PHONE, &[("flow[0].direction", "up")], 1);
     let goodput = up.flows()[0].goodput_kbps;
     assert!((1_500.0..2_700.0).contains(&goodput), "{goodput} kbit/s");
-}
-
-/// Scheduling request at the next occasion, grant, block: 9 ms and a wait of 0 to 10 ms (TR 36.881 Table 5.2.1-1: 17
-/// ms, including 3 ms for decoding and 5 ms of waiting). The packets arrive at all phases of the period.
-#[test]
-fn a_small_packet_of_an_idle_ue_waits_for_request_and_grant() {
-    let sparse = [
-        ("flow[0].traffic", r#"{kind = "cbr", rate = "3168bps", packet = "40B"}"#),
-        ("flow[0].direction", "up"),
-        ("core.server_delay", "0ms"),
-        ("duration", "60s"),
-    ];
-    for radius in ["100m", "310m"] {
-        let found =
-            simulate(PHONE, &with(&sparse, &[("ue[0].placement.radius", radius)]), 1).flows()[0].delay_ms;
-        let mean = found.mean.unwrap();
-        assert!((12.5..16.5).contains(&mean), "{radius}: {found:?}");
-        assert!(found.p95.unwrap() > mean + 3.0 && found.p99.unwrap() < 30.0, "{radius}: {found:?}");
-    }
-}
-
-/// Ping in a fading cell with acknowledged mode: neither a STATUS PDU that empties the UE's backlog nor a lost block with
-/// a buffer report leaves a packet waiting for retxBSR-Timer (320 ms).
-#[test]
-fn small_packets_both_ways_never_wait_for_the_report_timer() {
-    let walking = r#"
-        duration = "60s"
-        carrier.bandwidth = "5MHz"
-        radio.propagation = "log-distance"
-        radio.shadowing.correlation_distance = "none"
-        radio.fading = "epa"
-        rlc.mode = "am"
-        [[site]]
-        [[ue]]
-        placement = {kind = "ring", radius = "475m"}
-        mobility = {kind = "constant-velocity", speed = "1.4m/s"}
-        [[flow]]
-        id = "up"
-        traffic = {kind = "cbr", rate = "13440bps", packet = "84B"}
-        direction = "up"
-        start = "25ms"
-        [[flow]]
-        id = "down"
-        traffic = {kind = "cbr", rate = "13440bps", packet = "84B"}
-    "#;
-    // With seed 5 a packet in 50 waited.
-    for seed in [1, 5] {
-        let found = simulate(walking, &[], seed).flows()[0].delay_ms;
-        assert!(found.p99.unwrap() < 100.0, "seed {seed}: {found:?}");
-    }
-}
-
-/// An uplink block that fails is repeated after the round trip of HARQ, 8 TTIs, or 7 as in ns-3: so much later arrive the
-/// packets whose blocks fail once, which the fading makes one of ten.
-#[test]
-fn an_uplink_block_is_repeated_after_the_round_trip_of_harq() {
-    let edge = r#"
-        duration = "20s"
-        mac.request_period = "10ms"
-        radio = {shadowing.sigma = "0dB", fading = "epa", control_errors = false}
-        [[site]]
-        [[ue]]
-        placement = {kind = "ring", radius = "500m"}
-        [[flow]]
-        direction = "up"
-        traffic = {kind = "cbr", rate = "16kbps", packet = "40B"}
-    "#;
-    for (compat, ttis) in [("none", 8.0), ("airwnd-0.1", 7.0)] {
-        let delay = simulate(edge, &[("compat", compat)], 1).flows()[0].delay_ms;
-        // The percentiles are those of a histogram with bins of 1 %.
-        assert!((delay.p95.unwrap() - delay.p50.unwrap() - ttis).abs() < 0.2, "{delay:?}");
-    }
 }
 
 /// Between two cells, UEs lose a grant in six. The eNB notices it, so that neither packets of the UE nor the

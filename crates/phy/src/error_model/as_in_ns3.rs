@@ -1,10 +1,14 @@
 //! Behaviour of ns-3's error model that is due to integer overflow or missing curves, for comparisons with ns-3.
 
 use super::SoftBits;
+use super::combining::Combining;
 use super::segment::segment_bits;
 use crate::tables::{Modulation, mcs_efficiency};
 use crate::{Mcs, Scheme};
 use airwnd_units::Bytes;
+
+/// Soft bits as counted by LteHarqPhy and LteMiErrorModel.
+pub(super) const COMBINING: Combining = Combining { receive, combined };
 
 /// Code block sizes with a curve in ns-3.
 const SIZES: [u32; 9] = [40, 104, 160, 256, 512, 1024, 2560, 4032, 6144];
@@ -41,7 +45,7 @@ fn wrapped(bits: f64) -> f64 {
 /// The soft buffer after a transmission with this mean information: earlier transmissions are weighted by their wrapped
 /// bit count, the latest one by all its bits.
 //= exception harq-sixteen-bits
-pub(super) fn receive(before: SoftBits, scheme: Scheme, block: Bytes, mean: f64) -> SoftBits {
+fn receive(before: SoftBits, scheme: Scheme, block: Bytes, mean: f64) -> SoftBits {
     let coded = block.bits() as f64 / scheme.rate;
     let counted = wrapped(coded);
     SoftBits {
@@ -54,7 +58,7 @@ pub(super) fn receive(before: SoftBits, scheme: Scheme, block: Bytes, mean: f64)
 
 /// Coded bits per bit of the block, and the mean information of a coded bit.
 //= exception harq-sixteen-bits
-pub(super) fn combined(block: Bytes, soft: SoftBits) -> (f64, f64) {
+fn combined(block: Bytes, soft: SoftBits) -> (f64, f64) {
     let Some(uncounted) = soft.uncounted else {
         return (1.0 / soft.scheme.rate, soft.information / soft.coded);
     };

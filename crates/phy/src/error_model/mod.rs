@@ -1,6 +1,7 @@
 //! Error models: probability that a transport block is decoded.
 
 mod as_in_ns3;
+mod combining;
 pub mod segment;
 
 use super::{Scheme, Sinr};

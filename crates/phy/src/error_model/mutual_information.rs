@@ -1,6 +1,7 @@
 //! Block errors from mutual information and finite-blocklength theory.
 
-use super::segment::{decodes_all, segment, with_crc};
+use super::combining::Combining;
+use super::segment::{decodes_all, segment};
 use super::{ErrorModel, SoftBits, Transmission, as_in_ns3, upper_tail};
 use crate::Scheme;
 use crate::bit_channel::{binary_dispersion, information, sinr};
@@ -84,12 +85,20 @@ pub struct Params {
 #[derive(Clone, Debug)]
 pub struct MutualInformation {
     params: Params,
+    combining: Combining,
+    /// Numbers and sizes of the code blocks of a transport block.
+    segment: fn(Bytes, Scheme) -> [(u32, u32); 2],
 }
 
 impl MutualInformation {
     /// A model with these losses.
     pub fn new(params: Params) -> MutualInformation {
-        MutualInformation { params }
+        let combining = if params.quirks.sixteen_bits { as_in_ns3::COMBINING } else { Combining::STANDARD };
+        let segment = match params.quirks.code_blocks {
+            CodeBlocks::Own => |block, _| segment(block),
+            CodeBlocks::Ns3 => as_in_ns3::segment,
+        };
+        MutualInformation { params, combining, segment }
     }
 
     /// SINR loss of the receiver for this modulation and code rate.
@@ -118,38 +127,22 @@ impl MutualInformation {
 impl ErrorModel for MutualInformation {
     fn receive(&self, before: SoftBits, transmission: &Transmission) -> SoftBits {
         let Transmission { scheme, block, sinr } = *transmission;
-        let coded = f64::from(with_crc(block)) / scheme.rate;
         let loss = self.receiver_loss(scheme);
-        let information = sinr.mean(|sinr| information(scheme.modulation, sinr - loss));
-        if self.params.quirks.sixteen_bits {
-            return as_in_ns3::receive(before, scheme, block, information);
-        }
-        SoftBits {
-            coded: before.coded + coded,
-            information: before.information + coded * information,
-            scheme,
-            uncounted: None,
-        }
+        let mean = sinr.mean(|sinr| information(scheme.modulation, sinr - loss));
+        (self.combining.receive)(before, scheme, block, mean)
     }
 
     fn block_error(&self, block: Bytes, soft: SoftBits) -> f64 {
         if soft.information <= 0.0 {
             return 1.0;
         }
-        let (per_bit, mean) = if self.params.quirks.sixteen_bits {
-            as_in_ns3::combined(block, soft)
-        } else {
-            (soft.coded / f64::from(with_crc(block)), soft.information / soft.coded)
-        };
+        let (per_bit, mean) = (self.combining.combined)(block, soft);
         if mean >= 1.0 {
             return 0.0;
         }
         let error = |size: u32| self.code_block_error(size, per_bit * f64::from(size), mean);
         //= exception own-error-model: sizes at which code blocks are judged
-        1.0 - match self.params.quirks.code_blocks {
-            CodeBlocks::Own => decodes_all(segment(block), error),
-            CodeBlocks::Ns3 => decodes_all(as_in_ns3::segment(block, soft.scheme), error),
-        }
+        1.0 - decodes_all((self.segment)(block, soft.scheme), error)
     }
 }
 

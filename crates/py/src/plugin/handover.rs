@@ -198,7 +198,7 @@ impl Role for dyn Handover {
     fn begin(plugin: &Arc<Plugin>, ctx: &Context, failures: &Failures) -> Result<Box<Self>, Error> {
         let Context { ue, cells, seed } = *ctx;
         let mut algorithm = plugin.create(|class, watch| {
-            let first = HandoverUe { number: ue, cells: cells.into(), seed };
+            let first = HandoverUe { number: ue.0, cells: cells.into(), seed };
             let object = class.call_method1("make", (first,))?;
             Ok(Algorithm {
                 object: Object::new(plugin, watch, failures),

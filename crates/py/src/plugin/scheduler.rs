@@ -3,8 +3,11 @@
 use super::{Object, Plugin, Role, Wrong, optional, shown};
 use airwnd_catalog::Error;
 use airwnd_catalog::outside::Failures;
-use airwnd_cell::mac::sched::{Candidates, Grants, Grid, LinkAdaptation, MAX_RBGS, Rbgs, Scheduler, UeView};
-use airwnd_cell::{Bearer, Qci};
+use airwnd_cell::mac::sched::{
+    ByDelay, Candidates, Capabilities, Grants, Grid, LinkAdaptation, MAX_RBGS, PerUe, Properties, Rbgs,
+    Scheduler, SecondPass, UeView,
+};
+use airwnd_cell::{Bearer, Qci, UeSlot};
 use airwnd_units::{Bytes, Tti};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -98,7 +101,7 @@ pub struct SchedulerUe {
     rates: Arc<[f64; 16]>,
     /// The call to which it belongs, and its slot.
     call: u64,
-    slot: u16,
+    slot: UeSlot,
 }
 
 #[pymethods]
@@ -120,7 +123,7 @@ impl SchedulerUe {
             cqis: [cqi; MAX_RBGS],
             rates: Arc::new(std::array::from_fn(|cqi| cqi as f64 * 10e3)),
             call: 0,
-            slot: 0,
+            slot: UeSlot(0),
         }
     }
 
@@ -189,8 +192,8 @@ impl Role for dyn Scheduler {
     fn begin(plugin: &Arc<Plugin>, grid: &Grid, failures: &Failures) -> Result<Box<Self>, Error> {
         plugin.create(|class, watch| {
             let carrier = SchedulerCarrier {
-                cell: grid.identity.cell.into(),
-                number: grid.identity.carrier,
+                cell: grid.identity.cell.0.into(),
+                number: grid.identity.carrier.0,
                 rbgs: grid.rbgs,
                 prbs_per_rbg: grid.rbg_prbs.0.into(),
                 decisions_per_s: grid.decisions_per_second,
@@ -254,7 +257,7 @@ struct Allocator {
 impl Allocator {
     /// The UE of a slot as the object sees it in this call.
     fn ue(&self, view: &UeView, ues: &Candidates<'_>) -> SchedulerUe {
-        let user = &self.users[usize::from(view.slot)];
+        let user = &self.users[view.slot.index()];
         let mut cqis = [0; MAX_RBGS];
         for (rbg, cqi) in (0..self.rbgs).zip(&mut cqis) {
             *cqi = ues.subband(view, rbg).0;
@@ -299,7 +302,7 @@ impl Allocator {
     }
 
     /// Reads an answer: who gets which RBG. An RBG in which a UE is out of range stays unused.
-    fn read(&self, returned: &Bound<'_, PyAny>, free: Rbgs) -> Result<Vec<(u8, u16)>, Wrong> {
+    fn read(&self, returned: &Bound<'_, PyAny>, free: Rbgs) -> Result<Vec<(u8, UeSlot)>, Wrong> {
         let count = free.count() as usize;
         let wrong = |what: String| {
             Wrong::Value(format!(
@@ -334,52 +337,68 @@ impl Allocator {
 }
 
 impl Scheduler for Allocator {
-    fn admit(&mut self, slot: u16, bearer: &Bearer) {
+    fn allocate(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        self.decide(tti, false, free, &ues, grants);
+    }
+
+    fn on_served(&mut self, served: &[(UeSlot, Bytes)]) {
+        self.object.notify("on_served", self.on_served.as_ref(), |py| {
+            let bytes = PyDict::new(py);
+            for (slot, size) in served {
+                bytes.set_item(self.users[slot.index()].number, size.0)?;
+            }
+            (bytes,).into_pyobject(py)
+        });
+    }
+}
+
+impl Capabilities for Allocator {
+    fn properties(&self) -> Properties {
+        Properties::new(self.link_adaptation)
+    }
+
+    fn per_ue(&mut self) -> Option<&mut dyn PerUe> {
+        Some(self)
+    }
+
+    fn by_delay(&mut self) -> Option<&mut dyn ByDelay> {
+        Some(self)
+    }
+
+    fn second_pass(&mut self) -> Option<&mut dyn SecondPass> {
+        Some(self)
+    }
+}
+
+impl PerUe for Allocator {
+    fn admit(&mut self, slot: UeSlot, bearer: &Bearer) {
         let user = User { number: self.admissions, bearer: *bearer, class: bearer.qci };
         self.admissions += 1;
-        match self.users.get_mut(usize::from(slot)) {
+        match self.users.get_mut(slot.index()) {
             Some(place) => *place = user,
             None => self.users.push(user),
         }
         self.object.notify("on_admit", self.on_admit.as_ref(), |py| (user.number,).into_pyobject(py));
     }
 
-    fn lead(&mut self, slot: u16, class: Qci) {
-        self.users[usize::from(slot)].class = class;
-    }
-
-    fn release(&mut self, slot: u16) {
-        let number = self.users[usize::from(slot)].number;
+    fn release(&mut self, slot: UeSlot) {
+        let number = self.users[slot.index()].number;
         self.object.notify("on_release", self.on_release.as_ref(), |py| (number,).into_pyobject(py));
-    }
-
-    fn allocate(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        self.decide(tti, false, free, &ues, grants);
-    }
-
-    fn allocate_again(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        self.decide(tti, true, free, &ues, grants);
-    }
-
-    fn on_served(&mut self, served: &[(u16, Bytes)]) {
-        self.object.notify("on_served", self.on_served.as_ref(), |py| {
-            let bytes = PyDict::new(py);
-            for (slot, size) in served {
-                bytes.set_item(self.users[usize::from(*slot)].number, size.0)?;
-            }
-            (bytes,).into_pyobject(py)
-        });
     }
 
     fn on_idle(&mut self, ttis: u64) {
         self.object.notify("on_idle", self.on_idle.as_ref(), |py| (ttis,).into_pyobject(py));
     }
+}
 
-    fn link_adaptation(&self) -> LinkAdaptation {
-        self.link_adaptation
+impl ByDelay for Allocator {
+    fn lead(&mut self, slot: UeSlot, class: Qci) {
+        self.users[slot.index()].class = class;
     }
+}
 
-    fn uses_delay(&self) -> bool {
-        true
+impl SecondPass for Allocator {
+    fn allocate_again(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        self.decide(tti, true, free, &ues, grants);
     }
 }

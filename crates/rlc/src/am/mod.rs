@@ -7,13 +7,16 @@
 //! retransmitted is an interval of that. The receiver answers polls with STATUS PDUs, which share the blocks of the
 //! other direction.
 
+mod compat;
 mod received;
+mod rules;
 mod rx;
 mod status;
 #[cfg(test)]
 mod tests;
 mod tx;
 
+pub(crate) use rules::{Filling, Rules};
 pub use rx::Rx;
 pub use status::{Nack, Status};
 pub use tx::Tx;
@@ -143,8 +146,9 @@ impl Params {
         Format { protocol, sn_size: self.sn_size.unwrap_or(usual) }
     }
 
-    fn is_standard(&self) -> bool {
-        self.quirks.conduct == Conduct::Standard
+    /// Decisions in which simulators differ.
+    pub(crate) fn rules(&self) -> &'static dyn Rules {
+        compat::rules(self.quirks.conduct)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::received::Received;
 use super::status::{self, Status, Writer};
-use super::{Format, Params, Pdu};
+use super::{Format, Params, Pdu, Rules};
 use crate::segmenter::Returned;
 use crate::{Protocol, Sdu};
 use airwnd_units::{Bytes, Time};
@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 /// carries in length indicators) and each PDU that the MAC decoded, and calls [`Rx::expire`] when its timers are due.
 pub struct Rx {
     params: Params,
+    rules: &'static dyn Rules,
     format: Format,
     /// SDUs on air or received in part, with the end of each in the stream.
     expected: VecDeque<(u64, Returned)>,
@@ -42,6 +43,7 @@ impl Rx {
         let format = params.format(protocol);
         Rx {
             format,
+            rules: params.rules(),
             params,
             expected: VecDeque::with_capacity(64),
             expected_to: 0,
@@ -67,11 +69,10 @@ impl Rx {
     pub fn receive(&mut self, now: Time, pdu: Pdu, deliver: &mut impl FnMut(Sdu)) {
         let discarded = !self.received.is_within(pdu.sn) || self.received.is_whole(pdu.sn);
         if pdu.poll {
-            //= exception rlc-am-as-in-ns3: a poll is answered without waiting for the gaps below it
-            if discarded || !self.params.is_standard() {
+            if discarded {
                 self.trigger(now);
             } else {
-                self.polled = self.polled.max(Some(pdu.sn));
+                self.rules.on_poll(self, now, pdu.sn);
             }
         }
         if discarded {
@@ -108,11 +109,7 @@ impl Rx {
                 self.timer = Some((self.received.highest(), now + self.params.reordering));
             }
             self.polled = self.polled.filter(|sn| *sn >= self.reported_to);
-            if self.params.is_standard() {
-                self.trigger(now);
-            } else {
-                self.triggered = true;
-            }
+            self.rules.on_reordering(self, now);
         }
         if self.held_back && self.prohibited_until <= now {
             self.held_back = false;
@@ -129,13 +126,23 @@ impl Rx {
         }
     }
 
+    /// Answers a poll in this PDU once all PDUs before it are received or reported missing.
+    pub(super) fn answer_after_gaps(&mut self, sn: u64) {
+        self.polled = self.polled.max(Some(sn));
+    }
+
+    /// Marks a STATUS PDU as due without a report to the MAC.
+    pub(super) fn be_due(&mut self) {
+        self.triggered = true;
+    }
+
     /// Marks a STATUS PDU as due, at once or when t-StatusProhibit expires.
-    fn trigger(&mut self, now: Time) {
+    pub(super) fn trigger(&mut self, now: Time) {
         self.triggered = true;
         if now >= self.prohibited_until {
             self.report_pending = true;
         } else {
-            self.held_back = self.params.is_standard();
+            self.held_back = self.rules.reports_after_prohibition();
         }
     }
 
@@ -146,13 +153,11 @@ impl Rx {
 
     /// Size of the STATUS PDU that is due; zero if none may be sent.
     pub fn reported(&self, now: Time) -> Bytes {
-        if !self.is_due(now) {
-            return Bytes::ZERO;
-        }
-        //= exception rlc-am-as-in-ns3: a STATUS PDU counts as 4 bytes, and a UE's MAC gives it no more
-        if !self.params.is_standard() {
-            return Bytes(4);
-        }
+        if self.is_due(now) { self.rules.status_size(self) } else { Bytes::ZERO }
+    }
+
+    /// Size of a STATUS PDU that reports all gaps.
+    pub(super) fn status_size(&self) -> Bytes {
         status::size(self.format, self.missing().map(|sn| self.received.gaps(sn).count() as u64))
     }
 

@@ -1,7 +1,7 @@
 //! Transmitting entity: windows, polls, retransmission.
 
 use super::received::{Portion, merge};
-use super::{Format, Params, Pdu, Status};
+use super::{Format, Params, Pdu, Rules, Status};
 use crate::nr::LONGEST_HEADERS;
 use crate::segmenter::{DataField, Piece, Returned, Segmenter};
 use crate::{BearerEvents, Protocol, Sdu, pdcp_header};
@@ -24,6 +24,7 @@ struct Sent {
 /// An acknowledged-mode transmitter (TS 36.322 §5.1.3.1, §5.2.1, §5.2.2).
 pub struct Tx {
     params: Params,
+    rules: &'static dyn Rules,
     format: Format,
     source: Segmenter,
     /// VT(A): the first PDU that is not acknowledged.
@@ -51,6 +52,7 @@ impl Tx {
     pub fn new(params: Params, protocol: Protocol, queue: Box<dyn QueueDisc>) -> Self {
         Tx {
             format: params.format(protocol),
+            rules: params.rules(),
             params,
             source: Segmenter::new(queue, pdcp_header(protocol)),
             first: 0,
@@ -177,11 +179,8 @@ impl Tx {
             segment(self.format, sent, begin, to, room)?
         } else if whole {
             (to, sent.size)
-        } else if self.params.is_standard() {
-            self.part(begin, to, room)?
         } else {
-            //= exception rlc-am-as-in-ns3: a retransmission waits for a block that holds all of it
-            return None;
+            self.rules.part(self, begin, to, room)?
         };
         if end == to {
             self.again.remove(0);
@@ -193,7 +192,7 @@ impl Tx {
     }
 
     /// End and size of the longest PDU of at most `room` bytes for a portion.
-    fn part(&self, begin: u64, to: u64, room: Bytes) -> Option<(u64, Bytes)> {
+    pub(super) fn part(&self, begin: u64, to: u64, room: Bytes) -> Option<(u64, Bytes)> {
         let from = self.open.partition_point(|(end, _)| *end <= begin);
         let mut best = None;
         for (pieces, (boundary, _)) in (1..).zip(self.open.range(from..)) {
@@ -273,7 +272,7 @@ impl Tx {
             let count = sent.retransmissions.map_or(0, |count| count.saturating_add(1));
             sent.retransmissions = Some(count);
             self.failed |= self.params.max_retx == Some(count);
-            self.report_pending |= self.params.is_standard();
+            self.report_pending |= self.rules.reports_missing();
         }
         let (from, to) = part.unwrap_or((0, None));
         let begin = (sent.begin + from).min(sent.end);
@@ -301,16 +300,21 @@ impl Tx {
         self.poll_again = true;
         self.report_pending = true;
         if self.is_stalled() || self.again.is_empty() && self.source.backlog().packets == 0 {
-            let from = if self.params.is_standard() {
-                let last = self.sent.iter().rposition(|sent| !sent.acknowledged);
-                self.first + last.expect("t-PollRetransmit runs while a PDU is not acknowledged") as u64
-            } else {
-                self.first
-            };
-            for sn in from..self.next() {
+            for sn in self.rules.unanswered_from(self)..self.next() {
                 self.miss(sn, None);
             }
         }
+    }
+
+    /// The last PDU that is not acknowledged; there is one.
+    pub(super) fn last_unacknowledged(&self) -> u64 {
+        let last = self.sent.iter().rposition(|sent| !sent.acknowledged);
+        self.first + last.expect("t-PollRetransmit runs while a PDU is not acknowledged") as u64
+    }
+
+    /// VT(A): the first PDU that is not acknowledged.
+    pub(super) fn first_unacknowledged(&self) -> u64 {
+        self.first
     }
 
     /// Whether a report to the MAC is pending; clears the flag.
@@ -329,21 +333,26 @@ impl Tx {
     }
 
     /// Buffer status reported to the MAC: bytes to retransmit, and new bytes.
-    //= exception rlc-am-as-in-ns3: unacknowledged PDUs count as waiting
     pub fn reported(&self) -> (Bytes, Bytes) {
+        self.rules.reported(self)
+    }
+
+    /// Bytes to retransmit and new bytes that the window has room for, with their headers.
+    pub(super) fn to_send(&self) -> (Bytes, Bytes) {
         let new = self.source.backlog();
-        if self.params.is_standard() {
-            let (header, of_sdu) = match self.format.protocol {
-                Protocol::Lte => (self.fixed_header(true), Bytes(2)),
-                Protocol::Nr => (LONGEST_HEADERS, LONGEST_HEADERS),
-            };
-            let portion = |portion: &Portion| Bytes(portion.end - portion.begin) + header;
-            let again = self.again.iter().map(portion).fold(Bytes::ZERO, |sum, size| sum + size);
-            let new = if self.is_stalled() { Bytes::ZERO } else { new.bytes + of_sdu * new.packets };
-            (again, new)
-        } else {
-            (self.unacknowledged, new.bytes)
-        }
+        let (header, of_sdu) = match self.format.protocol {
+            Protocol::Lte => (self.fixed_header(true), Bytes(2)),
+            Protocol::Nr => (LONGEST_HEADERS, LONGEST_HEADERS),
+        };
+        let portion = |portion: &Portion| Bytes(portion.end - portion.begin) + header;
+        let again = self.again.iter().map(portion).fold(Bytes::ZERO, |sum, size| sum + size);
+        let new = if self.is_stalled() { Bytes::ZERO } else { new.bytes + of_sdu * new.packets };
+        (again, new)
+    }
+
+    /// Bytes of unacknowledged PDUs, and new bytes.
+    pub(super) fn unacknowledged_and_new(&self) -> (Bytes, Bytes) {
+        (self.unacknowledged, self.source.backlog().bytes)
     }
 
     /// Arrival of the oldest SDU with bytes to send, as a retransmission or for the first time.
@@ -386,9 +395,8 @@ impl Tx {
     }
 
     /// Header size of a PDU or of a segment of one, without length indicators.
-    //= exception rlc-am-as-in-ns3: every header has the fields of a part
     fn fixed_header(&self, part: bool) -> Bytes {
-        self.format.fixed_header(part || !self.params.is_standard())
+        self.format.fixed_header(part || self.rules.has_long_headers())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Downlink, ON_AIR, OnAir, Process, ProcessId};
 use crate::enb::log::{Allocation, Log};
-use crate::identity::{CellId, UeId};
+use crate::identity::{CellId, UeSlot};
 use crate::mac::Reception;
 use crate::mac::sched::Rbgs;
 use crate::radio::Air;
@@ -23,8 +23,8 @@ impl Downlink {
     // Values of the decision are looked up again: kept, they would cost a run without observer more than the branch.
     #[cold]
     #[inline(never)]
-    pub(super) fn note_new(&self, tti: Tti, slot: u16, air: &Air<'_>, ues: &mut MacSide<'_>) {
-        let id = ProcessId { slot, process: self.users[usize::from(slot)].last };
+    pub(super) fn note_new(&self, tti: Tti, slot: UeSlot, air: &Air<'_>, ues: &mut MacSide<'_>) {
+        let id = ProcessId { slot, process: self.users[slot.index()].last };
         let Process { block, rbgs } = self.processes[self.index(id)].expect(ON_AIR);
         let sent = OnAir { id, level: Level::OF_8, rbgs, prbs: air.radio.prbs_of(rbgs) };
         let cqi = self.cqi(self.csi.view(slot), rbgs, air.receivers.reports(self.cell));
@@ -56,8 +56,8 @@ impl Downlink {
 /// The outcome of a transmission on air.
 pub(super) struct ReceivedBlock {
     pub tti: Tti,
-    pub cell: usize,
-    pub slot: u16,
+    pub cell: CellId,
+    pub slot: UeSlot,
     pub rbgs: Rbgs,
     pub transmission: Transmission,
     pub reception: Reception,
@@ -72,9 +72,9 @@ impl ReceivedBlock {
         if let Some(log) = log {
             log.note(Allocation {
                 tti,
-                cell: CellId(cell as u16),
+                cell,
                 carrier: transmission.carrier,
-                ue: UeId(ues.number(slot)),
+                ue: ues.number(slot),
                 rbgs,
                 transmission: transmission.number,
                 mcs: transmission.mcs,

@@ -1,6 +1,7 @@
 //! Average throughput of each UE.
 
-use super::settle;
+use super::{Weighted, settle};
+use crate::identity::UeSlot;
 use airwnd_units::Bytes;
 
 /// Numbers that are processed together, in one vector of the processor or several. Lists by slot are filled up to a
@@ -8,11 +9,11 @@ use airwnd_units::Bytes;
 pub(super) const LANES: usize = 4;
 
 /// Stores the entry of a newly admitted slot. `rest` fills the list up.
-pub(super) fn settle_in_lanes(list: &mut Vec<f64>, slot: u16, entry: f64, rest: f64) {
-    if usize::from(slot) == list.len() {
+pub(super) fn settle_in_lanes(list: &mut Vec<f64>, slot: UeSlot, entry: f64, rest: f64) {
+    if slot.index() == list.len() {
         list.resize(list.len() + LANES, rest);
     }
-    list[usize::from(slot)] = entry;
+    list[slot.index()] = entry;
 }
 
 /// Exponential moving average of each UE's throughput, in bytes per second.
@@ -35,19 +36,14 @@ impl RateAverages {
         RateAverages { averages: Vec::new(), weights: Vec::new(), gain: 1.0 / window, decisions_per_second }
     }
     /// Starts a UE's average at 1 B/s, so that its metric is finite.
-    pub fn admit(&mut self, slot: u16) {
+    pub fn admit(&mut self, slot: UeSlot) {
         // Infinity remains when averages decay.
         settle_in_lanes(&mut self.averages, slot, 1.0, f64::INFINITY);
         settle(&mut self.weights, slot, 1.0);
     }
-    /// Sets the weight of a UE: its average is from now on that of its bytes divided by the weight.
-    pub fn set_weight(&mut self, slot: u16, weight: f64) {
-        let before = std::mem::replace(&mut self.weights[usize::from(slot)], weight);
-        self.averages[usize::from(slot)] *= before / weight;
-    }
     /// A UE's average throughput, divided by its weight, in bytes per second.
-    pub fn of(&self, slot: u16) -> f64 {
-        self.averages[slot as usize]
+    pub fn of(&self, slot: UeSlot) -> f64 {
+        self.averages[slot.index()]
     }
     /// The averages of all UEs, by slot, and infinity up to a multiple of [`LANES`].
     pub(super) fn all(&self) -> &[[f64; LANES]] {
@@ -58,11 +54,11 @@ impl RateAverages {
         1.0 - self.gain
     }
     /// A UE's average after a TTI in which it was granted these bytes.
-    pub fn after(&self, slot: u16, bytes: Bytes) -> f64 {
+    pub fn after(&self, slot: UeSlot, bytes: Bytes) -> f64 {
         (1.0 - self.gain) * self.of(slot) + self.share(slot, bytes)
     }
     /// Advances all averages by one TTI, with the bytes granted to the served UEs.
-    pub fn update(&mut self, served: &[(u16, Bytes)]) {
+    pub fn update(&mut self, served: &[(UeSlot, Bytes)]) {
         for average in &mut self.averages {
             *average *= 1.0 - self.gain;
         }
@@ -70,26 +66,26 @@ impl RateAverages {
     }
     /// Advances the averages of these UEs by one TTI, with the bytes granted to the served ones among them. No other
     /// UE is served.
-    pub fn update_some(&mut self, slots: &[u16], served: &[(u16, Bytes)]) {
+    pub fn update_some(&mut self, slots: &[UeSlot], served: &[(UeSlot, Bytes)]) {
         let averages = &mut self.averages[..];
         for slot in slots {
-            averages[usize::from(*slot)] *= 1.0 - self.gain;
+            averages[slot.index()] *= 1.0 - self.gain;
         }
         self.add(served);
     }
     /// Takes these averages, which have advanced by one TTI without grants, and adds the bytes granted to the served UEs.
     /// Leaves the former ones.
-    pub(super) fn adopt(&mut self, advanced: &mut Vec<f64>, served: &[(u16, Bytes)]) {
+    pub(super) fn adopt(&mut self, advanced: &mut Vec<f64>, served: &[(UeSlot, Bytes)]) {
         std::mem::swap(&mut self.averages, advanced);
         self.add(served);
     }
     /// Contribution of these bytes to a UE's average.
-    fn share(&self, slot: u16, bytes: Bytes) -> f64 {
-        self.gain * bytes.0 as f64 * self.decisions_per_second / self.weights[usize::from(slot)]
+    fn share(&self, slot: UeSlot, bytes: Bytes) -> f64 {
+        self.gain * bytes.0 as f64 * self.decisions_per_second / self.weights[slot.index()]
     }
-    fn add(&mut self, served: &[(u16, Bytes)]) {
+    fn add(&mut self, served: &[(UeSlot, Bytes)]) {
         for (slot, bytes) in served {
-            self.averages[*slot as usize] += self.share(*slot, *bytes);
+            self.averages[slot.index()] += self.share(*slot, *bytes);
         }
     }
     /// Advances all averages by TTIs without grants.
@@ -98,6 +94,14 @@ impl RateAverages {
         for average in &mut self.averages {
             *average = (*average * factor).max(f64::MIN_POSITIVE);
         }
+    }
+}
+
+/// The average of a UE is from now on that of its bytes divided by the weight.
+impl Weighted for RateAverages {
+    fn set_weight(&mut self, slot: UeSlot, weight: f64) {
+        let before = std::mem::replace(&mut self.weights[slot.index()], weight);
+        self.averages[slot.index()] *= before / weight;
     }
 }
 
@@ -112,19 +116,19 @@ mod tests {
         let mut averages = RateAverages::new(50.0, 1000.0);
         let mut plain = averages.clone();
         for averages in [&mut averages, &mut plain] {
-            averages.admit(0);
-            (0..100).for_each(|_| averages.update(&[(0, Bytes(100))]));
+            averages.admit(UeSlot(0));
+            (0..100).for_each(|_| averages.update(&[(UeSlot(0), Bytes(100))]));
         }
-        averages.set_weight(0, 4.0);
+        averages.set_weight(UeSlot(0), 4.0);
         for _ in 0..100 {
-            assert!((averages.of(0) * 4.0 / plain.of(0) - 1.0).abs() < 1e-9);
-            averages.update(&[(0, Bytes(300))]);
-            plain.update(&[(0, Bytes(300))]);
+            assert!((averages.of(UeSlot(0)) * 4.0 / plain.of(UeSlot(0)) - 1.0).abs() < 1e-9);
+            averages.update(&[(UeSlot(0), Bytes(300))]);
+            plain.update(&[(UeSlot(0), Bytes(300))]);
         }
-        averages.admit(0);
-        assert_eq!(averages.of(0), 1.0, "a new UE of the slot");
-        averages.update(&[(0, Bytes(300))]);
-        assert!(averages.of(0) > 1000.0, "has no weight: {}", averages.of(0));
+        averages.admit(UeSlot(0));
+        assert_eq!(averages.of(UeSlot(0)), 1.0, "a new UE of the slot");
+        averages.update(&[(UeSlot(0), Bytes(300))]);
+        assert!(averages.of(UeSlot(0)) > 1000.0, "has no weight: {}", averages.of(UeSlot(0)));
     }
 
     /// A UE that gets 100 B in each slot with downlink data has this throughput, in each numerology and pattern.
@@ -140,13 +144,13 @@ mod tests {
         ] {
             let grid = Grid::of(&nr(numerology, pattern));
             let mut averages = RateAverages::new(50.0, grid.decisions_per_second);
-            averages.admit(0);
-            (0..1000).for_each(|_| averages.update(&[(0, Bytes(100))]));
+            averages.admit(UeSlot(0));
+            (0..1000).for_each(|_| averages.update(&[(UeSlot(0), Bytes(100))]));
             let expected = 100.0 * f64::from(slots);
             assert!(
-                (averages.of(0) / expected - 1.0).abs() < 1e-6,
+                (averages.of(UeSlot(0)) / expected - 1.0).abs() < 1e-6,
                 "{numerology} {pattern}: {}",
-                averages.of(0)
+                averages.of(UeSlot(0))
             );
         }
     }

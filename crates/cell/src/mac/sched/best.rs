@@ -1,6 +1,7 @@
 //! Selection of the UE with the highest metric.
 
 use super::{Candidates, ChannelState, Grants, MAX_RBGS, Rbgs, Ties, UeView};
+use crate::identity::UeSlot;
 use airwnd_phy::Cqi;
 
 /// Number of CQI values.
@@ -9,34 +10,34 @@ const CQIS: usize = Cqi::MAX.0 as usize + 1;
 /// Slot at which the search for the best UE starts: the first of several UEs with equal metrics wins.
 pub(crate) struct Turn {
     ties: Ties,
-    next: u16,
+    next: UeSlot,
 }
 
 impl Turn {
     pub(crate) fn new(ties: Ties) -> Self {
-        Turn { ties, next: 0 }
+        Turn { ties, next: UeSlot(0) }
     }
-    pub(crate) fn first(&self) -> u16 {
+    pub(crate) fn first(&self) -> UeSlot {
         match self.ties {
-            Ties::LowestRnti => 0,
+            Ties::LowestRnti => UeSlot(0),
             Ties::InTurn => self.next,
         }
     }
     /// Ends a TTI in which this UE was served first.
-    pub(crate) fn pass(&mut self, leader: Option<u16>) {
-        self.next = leader.map_or(self.next, |slot| slot + 1);
+    pub(crate) fn pass(&mut self, leader: Option<UeSlot>) {
+        self.next = leader.map_or(self.next, UeSlot::next);
     }
 }
 
 /// Gives each free RBG to the UE with the highest positive metric for its CQI there. The search starts at the slot
 /// `first`, and the first of several equal metrics wins. Returns the slot that got the first RBG.
 pub(crate) fn best_per_group(
-    first: u16,
+    first: UeSlot,
     free: Rbgs,
     ues: Candidates<'_>,
     grants: &mut Grants,
     metric: impl Fn(&UeView, Cqi) -> f64,
-) -> Option<u16> {
+) -> Option<UeSlot> {
     best_per_group_of(in_turn(first, ues), free, ues.reports, grants, metric)
 }
 
@@ -47,7 +48,7 @@ pub(crate) fn best_per_group_of<'a>(
     reports: &[ChannelState],
     grants: &mut Grants,
     metric: impl Fn(&UeView, Cqi) -> f64,
-) -> Option<u16> {
+) -> Option<UeSlot> {
     // UEs with a flat channel need one comparison for all RBGs.
     let (mut anywhere, mut all_flat) = (Best::default(), true);
     for (order, ue) in (0..).zip(ues.clone()) {
@@ -89,7 +90,7 @@ pub(crate) fn best_per_group_of<'a>(
 #[derive(Clone, Copy, Default)]
 struct Best {
     metric: f64,
-    slot: Option<u16>,
+    slot: Option<UeSlot>,
     order: u32,
 }
 
@@ -110,12 +111,12 @@ impl Best {
 /// Gives all free RBGs to the UE with the highest positive metric and returns its slot. The search starts at the slot
 /// `first`, and the first of several equal metrics wins.
 pub(crate) fn best_of_tti(
-    first: u16,
+    first: UeSlot,
     free: Rbgs,
     ues: Candidates<'_>,
     grants: &mut Grants,
     metric: impl Fn(&UeView) -> f64,
-) -> Option<u16> {
+) -> Option<UeSlot> {
     let mut best = Best::default();
     (0..).zip(in_turn(first, ues)).for_each(|(order, ue)| best.compare(order, ue, metric(ue)));
     grants.give(best.slot?, free);
@@ -123,9 +124,9 @@ pub(crate) fn best_of_tti(
 }
 
 /// The UEs from the slot `first` on, then those before it.
-fn in_turn(first: u16, ues: Candidates<'_>) -> impl Iterator<Item = &UeView> + Clone {
+fn in_turn(first: UeSlot, ues: Candidates<'_>) -> impl Iterator<Item = &UeView> + Clone {
     let (before, after) = match first {
-        0 => ues.users.split_at(0),
+        UeSlot(0) => ues.users.split_at(0),
         _ => ues.users.split_at(ues.users.partition_point(|ue| ue.slot < first)),
     };
     after.iter().chain(before)

@@ -1,8 +1,9 @@
 //! Blind equal throughput.
 
+use crate::identity::UeSlot;
 use super::averages::RateAverages;
 use super::best::best_of_tti;
-use super::{Candidates, Domain, Grants, Grid, LinkAdaptation, Rbgs, Scheduler};
+use super::{Candidates, Capabilities, Domain, Grants, Grid, LinkAdaptation, PerUe, Properties, Rbgs, Scheduler, Weighted};
 use crate::bearer::Bearer;
 use airwnd_catalog::Params;
 use airwnd_phy::Cqi;
@@ -100,42 +101,45 @@ impl Bet {
 }
 
 impl Scheduler for Bet {
-    fn admit(&mut self, slot: u16, _bearer: &Bearer) {
-        self.averages.admit(slot);
-        self.expected.reserve(usize::from(slot) + 1);
-    }
-
     //= exception bet-serves-who-waits
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         match self.params.domain {
             Domain::Time => {
                 let need = |slot| 1.0 / self.averages.of(slot);
                 let metric = |slot, cqi| if cqi > Cqi::OUT_OF_RANGE { need(slot) } else { 0.0 };
-                best_of_tti(0, free, ues, grants, |ue| metric(ue.slot, ue.wideband));
+                best_of_tti(UeSlot(0), free, ues, grants, |ue| metric(ue.slot, ue.wideband));
             }
             Domain::Frequency => self.frequency_domain(free, ues, grants),
         }
     }
 
-    fn serves_idle(&self) -> bool {
-        self.params.quirks.serves_idle
+    fn on_served(&mut self, served: &[(UeSlot, Bytes)]) {
+        self.averages.update(served);
+    }
+}
+
+impl Capabilities for Bet {
+    fn properties(&self) -> Properties {
+        Properties { serves_idle: self.params.quirks.serves_idle, ..Properties::new(LinkAdaptation::Wideband) }
     }
 
-    fn on_served(&mut self, served: &[(u16, Bytes)]) {
-        self.averages.update(served);
+    fn per_ue(&mut self) -> Option<&mut dyn PerUe> {
+        Some(self)
+    }
+
+    fn weighted(&mut self) -> Option<&mut dyn Weighted> {
+        Some(&mut self.averages)
+    }
+}
+
+impl PerUe for Bet {
+    fn admit(&mut self, slot: UeSlot, _bearer: &Bearer) {
+        self.averages.admit(slot);
+        self.expected.reserve(slot.index() + 1);
     }
 
     fn on_idle(&mut self, ttis: u64) {
         self.averages.idle(ttis);
-    }
-
-    fn set_weight(&mut self, slot: u16, weight: f64) -> bool {
-        self.averages.set_weight(slot, weight);
-        true
-    }
-
-    fn link_adaptation(&self) -> LinkAdaptation {
-        LinkAdaptation::Wideband
     }
 }
 

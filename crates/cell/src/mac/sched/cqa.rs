@@ -1,7 +1,8 @@
 //! Channel and QoS aware scheduler.
 
+use crate::identity::UeSlot;
 use super::averages::RateAverages;
-use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
+use super::{ByDelay, Candidates, Capabilities, Grants, Grid, LinkAdaptation, PerUe, Properties, Rbgs, Scheduler, UeView, settle};
 use crate::bearer::Bearer;
 use crate::qci::Qci;
 use airwnd_catalog::{Choice, Params};
@@ -95,7 +96,7 @@ impl Cqa {
     }
 
     fn contender(&self, ue: &UeView, ues: Candidates<'_>) -> Contender {
-        let bearer = &self.bearers[usize::from(ue.slot)];
+        let bearer = &self.bearers[ue.slot.index()];
         let waited = ue.head_of_line.max(self.grid.access.clock.slot());
         let target = if bearer.qci.is_guaranteed() { (bearer.gbr.0 / 8) as f64 } else { 0.0 };
         let missing = (target / self.averages.of(ue.slot)).max(1.0);
@@ -153,15 +154,6 @@ impl Cqa {
 }
 
 impl Scheduler for Cqa {
-    fn admit(&mut self, slot: u16, bearer: &Bearer) {
-        settle(&mut self.bearers, slot, *bearer);
-        self.averages.admit(slot);
-    }
-
-    fn lead(&mut self, slot: u16, class: Qci) {
-        self.bearers[usize::from(slot)].qci = class;
-    }
-
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         let mut order = std::mem::take(&mut self.order);
         order.clear();
@@ -181,20 +173,39 @@ impl Scheduler for Cqa {
         self.order = order;
     }
 
-    fn on_served(&mut self, served: &[(u16, Bytes)]) {
+    fn on_served(&mut self, served: &[(UeSlot, Bytes)]) {
         self.averages.update(served);
+    }
+}
+
+impl Capabilities for Cqa {
+    fn properties(&self) -> Properties {
+        Properties::new(LinkAdaptation::LowestSubband)
+    }
+
+    fn per_ue(&mut self) -> Option<&mut dyn PerUe> {
+        Some(self)
+    }
+
+    fn by_delay(&mut self) -> Option<&mut dyn ByDelay> {
+        Some(self)
+    }
+}
+
+impl PerUe for Cqa {
+    fn admit(&mut self, slot: UeSlot, bearer: &Bearer) {
+        settle(&mut self.bearers, slot, *bearer);
+        self.averages.admit(slot);
     }
 
     fn on_idle(&mut self, ttis: u64) {
         self.averages.idle(ttis);
     }
+}
 
-    fn link_adaptation(&self) -> LinkAdaptation {
-        LinkAdaptation::LowestSubband
-    }
-
-    fn uses_delay(&self) -> bool {
-        true
+impl ByDelay for Cqa {
+    fn lead(&mut self, slot: UeSlot, class: Qci) {
+        self.bearers[slot.index()].qci = class;
     }
 }
 
@@ -211,7 +222,7 @@ mod tests {
 
     fn with_bearers(settings: &str, bearers: &[Bearer]) -> Box<dyn Scheduler> {
         let mut cqa = scheduler(settings);
-        (0..).zip(bearers).for_each(|(slot, bearer)| cqa.admit(slot, bearer));
+        (0..).zip(bearers).for_each(|(slot, bearer)| cqa.admit(UeSlot(slot), bearer));
         cqa
     }
 
@@ -264,7 +275,7 @@ mod tests {
     fn reference(users: &[UeView], bearers: &[Bearer], grouping_ms: u64) -> Vec<(u16, u32)> {
         let grid = grid();
         let ceil = |ue: &UeView| ue.head_of_line.0.div_ceil(Span::from_millis(grouping_ms).0);
-        let class = |ue: &UeView| (bearers[usize::from(ue.slot)].qci.is_guaranteed(), ceil(ue));
+        let class = |ue: &UeView| (bearers[ue.slot.index()].qci.is_guaranteed(), ceil(ue));
         let mut classes: Vec<_> = users.iter().map(class).collect();
         classes.sort_unstable();
         classes.dedup();
@@ -273,15 +284,15 @@ mod tests {
         for wanted in classes.into_iter().rev() {
             let mut members: Vec<&UeView> = users.iter().filter(|ue| class(ue) == wanted).collect();
             while group < 7 && !members.is_empty() {
-                let gbr = |ue: &UeView| (bearers[usize::from(ue.slot)].gbr.0 / 8) as f64;
+                let gbr = |ue: &UeView| (bearers[ue.slot.index()].gbr.0 / 8) as f64;
                 let metric = |ue: &UeView| ue.head_of_line.as_secs() * gbr(ue).max(1.0) * (1.0 / 7.0);
                 let best = members.iter().enumerate().fold(0, |best, (place, ue)| {
                     if metric(ue) >= metric(members[best]) { place } else { best }
                 });
                 let chosen = members[best];
-                given[usize::from(chosen.slot)] += 1;
+                given[chosen.slot.index()] += 1;
                 group += 1;
-                let block = grid.block(chosen, chosen.wideband, given[usize::from(chosen.slot)]);
+                let block = grid.block(chosen, chosen.wideband, given[chosen.slot.index()]);
                 if block.0 * 11 >= chosen.queue.0 * 10 {
                     members.remove(best);
                 }
@@ -309,7 +320,7 @@ mod tests {
             let mut grants = Grants::default();
             let ues = Candidates { users: &users, reports: &[], version: None };
             cqa.allocate(Tti(0), Rbgs::first(7), ues, &mut grants);
-            let mut given: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot, rbgs.count())).collect();
+            let mut given: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot.0, rbgs.count())).collect();
             given.sort_unstable();
             prop_assert_eq!(given, reference(&users, &bearers, 20));
         }

@@ -1,6 +1,7 @@
 //! Weighted head-of-line delay.
 
 use super::{UeView, settle};
+use crate::identity::UeSlot;
 use crate::qci::Qci;
 
 /// Weight of each UE's head-of-line delay: a = -ln(violation) / budget, with the packet delay budget of its QCI and the
@@ -27,18 +28,18 @@ impl Urgency {
     }
 
     /// Adds a UE, or changes the class by which it is ranked.
-    pub(crate) fn set(&mut self, slot: u16, class: Qci) {
+    pub(crate) fn set(&mut self, slot: UeSlot, class: Qci) {
         let weight = -libm::log(self.violation) / class.delay_budget().as_secs();
         settle(&mut self.users, slot, Weight { real_time: class.is_real_time(), weight });
     }
 
     /// The weighted head-of-line delay: -ln(violation) when the packet has used up its budget.
     pub(crate) fn of(&self, ue: &UeView) -> f64 {
-        self.users[usize::from(ue.slot)].weight * ue.head_of_line.as_secs()
+        self.users[ue.slot.index()].weight * ue.head_of_line.as_secs()
     }
 
     /// The weighted head-of-line delay of a UE of a real-time QCI; `None` for the others.
     pub(crate) fn of_real_time(&self, ue: &UeView) -> Option<f64> {
-        self.users[usize::from(ue.slot)].real_time.then(|| self.of(ue))
+        self.users[ue.slot.index()].real_time.then(|| self.of(ue))
     }
 }

@@ -1,5 +1,6 @@
 //! Exponential proportional fair.
 
+use crate::identity::UeSlot;
 use super::averages::RateAverages;
 use super::delay::Urgency;
 use super::metric::{Metric, MetricScheduler};
@@ -84,12 +85,12 @@ pub struct ExponentialRate {
 impl Metric for ExponentialRate {
     const USES_DELAY: bool = true;
 
-    fn admit(&mut self, slot: u16, bearer: &Bearer) {
+    fn admit(&mut self, slot: UeSlot, bearer: &Bearer) {
         self.urgency.set(slot, bearer.qci);
         settle(&mut self.factors, slot, 1.0);
     }
 
-    fn lead(&mut self, slot: u16, class: Qci) {
+    fn lead(&mut self, slot: UeSlot, class: Qci) {
         self.urgency.set(slot, class);
     }
 
@@ -109,18 +110,19 @@ impl Metric for ExponentialRate {
                 (None, BestEffort::GivesWay) => 0.0,
                 (None, BestEffort::ProportionalFair) => mean,
             };
-            self.factors[usize::from(ue.slot)] = libm::exp((urgency - mean) / (1.0 + libm::sqrt(mean)));
+            self.factors[ue.slot.index()] = libm::exp((urgency - mean) / (1.0 + libm::sqrt(mean)));
         }
     }
 
     fn of(&self, ue: &UeView, cqi: Cqi) -> f64 {
-        self.factors[usize::from(ue.slot)] * self.fair.of(ue, cqi)
+        self.factors[ue.slot.index()] * self.fair.of(ue, cqi)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Cqi;
+    use crate::identity::UeSlot;
     use crate::mac::sched::UeView;
     use crate::mac::sched::tests::{bearer, grants_of, scheduler, user};
     use airwnd_units::Span;
@@ -137,7 +139,7 @@ mod tests {
 
     fn first(settings: &str, users: &[UeView]) -> u16 {
         let mut exp_pf = scheduler(settings);
-        users.iter().for_each(|ue| exp_pf.admit(ue.slot, &bearer(if ue.slot == 0 { 9 } else { 7 }, 0)));
+        users.iter().for_each(|ue| exp_pf.admit(ue.slot, &bearer(if ue.slot == UeSlot(0) { 9 } else { 7 }, 0)));
         grants_of(&mut *exp_pf, users, &[])[0].0
     }
 

@@ -1,5 +1,6 @@
 //! Largest weighted delay first.
 
+use crate::identity::UeSlot;
 use super::delay::Urgency;
 use super::metric::{Metric, MetricScheduler};
 use super::{Grid, UeView};
@@ -43,11 +44,11 @@ pub struct WeightedDelay {
 impl Metric for WeightedDelay {
     const USES_DELAY: bool = true;
 
-    fn admit(&mut self, slot: u16, bearer: &Bearer) {
+    fn admit(&mut self, slot: UeSlot, bearer: &Bearer) {
         self.urgency.set(slot, bearer.qci);
     }
 
-    fn lead(&mut self, slot: u16, class: Qci) {
+    fn lead(&mut self, slot: UeSlot, class: Qci) {
         self.urgency.set(slot, class);
     }
 
@@ -58,14 +59,15 @@ impl Metric for WeightedDelay {
 
 #[cfg(test)]
 mod tests {
+    use crate::identity::UeSlot;
     use crate::mac::sched::tests::{bearer, grants_of, scheduler, user};
     use airwnd_units::Span;
 
     #[test]
     fn the_ue_nearest_its_budget_is_served_first() {
         let mut lwdf = scheduler("lwdf");
-        lwdf.admit(0, &bearer(9, 0));
-        lwdf.admit(1, &bearer(7, 0));
+        lwdf.admit(UeSlot(0), &bearer(9, 0));
+        lwdf.admit(UeSlot(1), &bearer(7, 0));
         let mut serve = |first: u64, second: u64| {
             let users = [(0, first), (1, second)].map(|(slot, ms)| super::super::UeView {
                 head_of_line: Span::from_millis(ms),

@@ -1,5 +1,6 @@
 //! Modified largest weighted delay first.
 
+use crate::identity::UeSlot;
 use super::averages::RateAverages;
 use super::delay::Urgency;
 use super::metric::{Metric, MetricScheduler};
@@ -64,11 +65,11 @@ pub struct DelayedRate {
 impl Metric for DelayedRate {
     const USES_DELAY: bool = true;
 
-    fn admit(&mut self, slot: u16, bearer: &Bearer) {
+    fn admit(&mut self, slot: UeSlot, bearer: &Bearer) {
         self.urgency.set(slot, bearer.qci);
     }
 
-    fn lead(&mut self, slot: u16, class: Qci) {
+    fn lead(&mut self, slot: UeSlot, class: Qci) {
         self.urgency.set(slot, class);
     }
 
@@ -83,6 +84,7 @@ impl Metric for DelayedRate {
 
 #[cfg(test)]
 mod tests {
+    use crate::identity::UeSlot;
     use crate::mac::sched::tests::{bearer, grants_of, scheduler, user};
     use crate::qci::Qci;
     use airwnd_units::Span;
@@ -90,8 +92,8 @@ mod tests {
     #[test]
     fn a_real_time_ue_is_served_first_once_its_weighted_delay_exceeds_one() {
         let mut m_lwdf = scheduler("m-lwdf");
-        m_lwdf.admit(0, &bearer(9, 0));
-        m_lwdf.admit(1, &bearer(7, 0));
+        m_lwdf.admit(UeSlot(0), &bearer(9, 0));
+        m_lwdf.admit(UeSlot(1), &bearer(7, 0));
         let mut serve = |ms: u64| {
             let users = [(0, 500), (1, ms)].map(|(slot, ms)| super::super::UeView {
                 head_of_line: Span::from_millis(ms),
@@ -107,14 +109,14 @@ mod tests {
     #[test]
     fn a_ue_is_ranked_by_the_class_of_its_leading_bearer() {
         let mut m_lwdf = scheduler("m-lwdf");
-        m_lwdf.admit(0, &bearer(9, 0));
-        m_lwdf.admit(1, &bearer(9, 0));
+        m_lwdf.admit(UeSlot(0), &bearer(9, 0));
+        m_lwdf.admit(UeSlot(1), &bearer(9, 0));
         let users = [0, 1]
             .map(|slot| super::super::UeView { head_of_line: Span::from_millis(60), ..user(slot, 9, 9) });
         assert_eq!(grants_of(&mut *m_lwdf, &users, &[]), [(0, 0b111)], "of equals, the lower RNTI");
-        m_lwdf.lead(1, Qci::new(7).unwrap());
+        m_lwdf.lead(UeSlot(1), Qci::new(7).unwrap());
         assert_eq!(grants_of(&mut *m_lwdf, &users, &[]), [(1, 0b111)], "-ln(0.02) 60 ms / 80 ms > 1");
-        m_lwdf.lead(1, Qci::BEST_EFFORT);
+        m_lwdf.lead(UeSlot(1), Qci::BEST_EFFORT);
         assert_eq!(grants_of(&mut *m_lwdf, &users, &[]), [(0, 0b111)]);
     }
 }

@@ -2,8 +2,12 @@
 
 use super::averages::RateAverages;
 use super::best::{Turn, best_of_tti, best_per_group};
-use super::{Candidates, Domain, Grants, LinkAdaptation, Rbgs, Scheduler, Ties, UeView};
+use super::{
+    ByDelay, Candidates, Capabilities, Domain, Grants, PerUe, Properties, Rbgs, Scheduler, Ties, UeView,
+    Weighted,
+};
 use crate::bearer::Bearer;
+use crate::identity::UeSlot;
 use crate::qci::Qci;
 use airwnd_phy::Cqi;
 use airwnd_units::{Bytes, Tti};
@@ -19,10 +23,10 @@ pub trait Metric: Send {
     const USES_WIDEBAND: bool = false;
 
     /// A UE joins the cell at a slot; state of the slot's previous UE is discarded.
-    fn admit(&mut self, _slot: u16, _bearer: &Bearer) {}
+    fn admit(&mut self, _slot: UeSlot, _bearer: &Bearer) {}
 
-    /// From now on the UE of a slot is ranked by a bearer of this class ([`Scheduler::lead`]).
-    fn lead(&mut self, _slot: u16, _class: Qci) {}
+    /// From now on the UE of a slot is ranked by a bearer of this class ([`ByDelay::lead`]).
+    fn lead(&mut self, _slot: UeSlot, _class: Qci) {}
 
     /// The UEs' average throughputs, if the metric needs them. The scheduler updates them from admission on.
     fn averages(&mut self) -> Option<&mut RateAverages> {
@@ -60,17 +64,6 @@ impl<M: Metric> MetricScheduler<M> {
 }
 
 impl<M: Metric> Scheduler for MetricScheduler<M> {
-    fn admit(&mut self, slot: u16, bearer: &Bearer) {
-        if let Some(averages) = self.metric.averages() {
-            averages.admit(slot);
-        }
-        self.metric.admit(slot, bearer);
-    }
-
-    fn lead(&mut self, slot: u16, class: Qci) {
-        self.metric.lead(slot, class);
-    }
-
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         self.metric.begin(ues.users);
         let (metric, first) = (&self.metric, self.turn.first());
@@ -81,10 +74,38 @@ impl<M: Metric> Scheduler for MetricScheduler<M> {
         self.turn.pass(leader);
     }
 
-    fn on_served(&mut self, served: &[(u16, Bytes)]) {
+    fn on_served(&mut self, served: &[(UeSlot, Bytes)]) {
         if let Some(averages) = self.metric.averages() {
             averages.update(served);
         }
+    }
+}
+
+impl<M: Metric> Capabilities for MetricScheduler<M> {
+    fn properties(&self) -> Properties {
+        let uses_wideband = M::USES_WIDEBAND || self.domain == Domain::Time;
+        Properties { uses_wideband, ..Properties::new(self.domain.link_adaptation()) }
+    }
+
+    fn per_ue(&mut self) -> Option<&mut dyn PerUe> {
+        Some(self)
+    }
+
+    fn by_delay(&mut self) -> Option<&mut dyn ByDelay> {
+        if M::USES_DELAY { Some(self) } else { None }
+    }
+
+    fn weighted(&mut self) -> Option<&mut dyn Weighted> {
+        Some(self.metric.averages()?)
+    }
+}
+
+impl<M: Metric> PerUe for MetricScheduler<M> {
+    fn admit(&mut self, slot: UeSlot, bearer: &Bearer) {
+        if let Some(averages) = self.metric.averages() {
+            averages.admit(slot);
+        }
+        self.metric.admit(slot, bearer);
     }
 
     fn on_idle(&mut self, ttis: u64) {
@@ -92,21 +113,10 @@ impl<M: Metric> Scheduler for MetricScheduler<M> {
             averages.idle(ttis);
         }
     }
+}
 
-    fn set_weight(&mut self, slot: u16, weight: f64) -> bool {
-        let averages = self.metric.averages();
-        averages.map(|averages| averages.set_weight(slot, weight)).is_some()
-    }
-
-    fn link_adaptation(&self) -> LinkAdaptation {
-        self.domain.link_adaptation()
-    }
-
-    fn uses_delay(&self) -> bool {
-        M::USES_DELAY
-    }
-
-    fn uses_wideband(&self) -> bool {
-        M::USES_WIDEBAND || self.domain == Domain::Time
+impl<M: Metric> ByDelay for MetricScheduler<M> {
+    fn lead(&mut self, slot: UeSlot, class: Qci) {
+        self.metric.lead(slot, class);
     }
 }

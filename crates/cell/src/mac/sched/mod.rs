@@ -10,6 +10,7 @@ pub mod metric;
 mod top_k;
 
 use crate::bearer::Bearer;
+use crate::identity::{CarrierId, CellId, UeSlot};
 use crate::qci::Qci;
 use airwnd_catalog::{Choice, family};
 use airwnd_phy::access::Access;
@@ -117,9 +118,9 @@ pub struct Grid {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// Number of the cell.
-    pub cell: u16,
+    pub cell: CellId,
     /// Number of the carrier in the cell; 0: the primary carrier.
-    pub carrier: u8,
+    pub carrier: CarrierId,
     /// Seed of the scheduler's random draws; identical in every run with the same seed.
     pub seed: u64,
 }
@@ -221,18 +222,18 @@ impl ChannelState {
     }
 }
 
-/// A schedulable UE: it has data waiting (unless the scheduler [serves idle UEs](Scheduler::serves_idle)), a free HARQ
+/// A schedulable UE: it has data waiting (unless the scheduler [serves idle UEs](Properties::serves_idle)), a free HARQ
 /// process and no retransmission in this TTI.
 #[derive(Clone, Copy, Debug)]
 pub struct UeView {
     /// Backlog known to the MAC.
     pub queue: Bytes,
-    /// Head-of-line delay at the end of this TTI; zero unless the scheduler [uses it](Scheduler::uses_delay).
+    /// Head-of-line delay at the end of this TTI; zero unless the scheduler decides [by it](ByDelay).
     pub head_of_line: Span,
     /// Index of its latest report.
     pub(crate) report: u32,
     /// Slot of the UE in the cell, ascending with the RNTI.
-    pub slot: u16,
+    pub slot: UeSlot,
     /// Layers of its blocks.
     pub rank: u8,
     /// CQI for a block over the whole carrier; out of range unless the scheduler
@@ -294,7 +295,7 @@ pub enum LinkAdaptation {
 /// Grants of a TTI.
 #[derive(Clone, Debug, Default)]
 pub struct Grants {
-    granted: Vec<(u16, Rbgs)>,
+    granted: Vec<(UeSlot, Rbgs)>,
 }
 
 impl Grants {
@@ -303,7 +304,7 @@ impl Grants {
         Grants { granted: Vec::with_capacity(rbgs.into()) }
     }
     /// Grants RBGs to a UE, in addition to those it already has.
-    pub fn give(&mut self, slot: u16, rbgs: Rbgs) {
+    pub fn give(&mut self, slot: UeSlot, rbgs: Rbgs) {
         match self.granted.iter_mut().find(|(holder, _)| *holder == slot) {
             Some((_, held)) => *held = held.union(rbgs),
             None => self.granted.push((slot, rbgs)),
@@ -314,70 +315,147 @@ impl Grants {
         self.granted.clear();
     }
     /// UEs and their RBGs.
-    pub fn iter(&self) -> impl Iterator<Item = (u16, Rbgs)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (UeSlot, Rbgs)> + '_ {
         self.granted.iter().copied()
     }
 }
 
-/// A downlink scheduler.
+/// A downlink scheduler: the decision who gets which RBGs.
 ///
 /// In each TTI in which new data can be sent, the MAC calls [`allocate`](Scheduler::allocate) and then
 /// [`on_served`](Scheduler::on_served), both also without candidates. Neither is called in a TTI whose RBGs are all
-/// taken by retransmissions, as in ns-3 LENA. Only two decisions are required: which RBGs go to which UE, and which
-/// report determines the MCS. The other methods do nothing unless a scheduler keeps per-UE state.
+/// taken by retransmissions, as in ns-3 LENA. All else is a trait of its own, which a scheduler names in its
+/// [`Capabilities`] if it has it.
 ///
 /// A scheduler that gives each RBG to the UE with the highest [metric](metric::Metric) is a
 /// [`MetricScheduler`](metric::MetricScheduler).
-pub trait Scheduler: Send {
+pub trait Scheduler: Capabilities + Send {
+    /// Assigns the free RBGs. A UE's CQI may be out of range; its backlog is zero only if the scheduler [serves idle
+    /// UEs](Properties::serves_idle).
+    fn allocate(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants);
+    /// New data granted in this TTI: slot and transport block size. UEs without a grant are not listed.
+    fn on_served(&mut self, served: &[(UeSlot, Bytes)]);
+}
+
+/// What a scheduler reads and which optional traits it has.
+pub trait Capabilities {
+    /// Constants of the scheduler, read once.
+    fn properties(&self) -> Properties;
+    /// State per UE, if it keeps any.
+    fn per_ue(&mut self) -> Option<&mut dyn PerUe> {
+        None
+    }
+    /// Its use of delays, if it reads [`UeView::head_of_line`].
+    fn by_delay(&mut self) -> Option<&mut dyn ByDelay> {
+        None
+    }
+    /// The weights of UEs, if it has them.
+    fn weighted(&mut self) -> Option<&mut dyn Weighted> {
+        None
+    }
+    /// A second decision in a TTI, if it differs from the first.
+    fn second_pass(&mut self) -> Option<&mut dyn SecondPass> {
+        None
+    }
+}
+
+/// Constants of a scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Properties {
+    /// The report that determines the MCS of a grant.
+    pub link_adaptation: LinkAdaptation,
+    /// Whether it uses [`UeView::wideband`], which costs more than all other CQIs together.
+    pub uses_wideband: bool,
+    /// Whether UEs without data are candidates, and get blocks of padding.
+    pub serves_idle: bool,
+}
+
+impl Properties {
+    /// Those of a scheduler with this link adaptation that reads wideband CQIs and serves UEs with data.
+    pub fn new(link_adaptation: LinkAdaptation) -> Properties {
+        Properties { link_adaptation, uses_wideband: true, serves_idle: false }
+    }
+}
+
+/// State per UE, by slot.
+pub trait PerUe {
     /// A UE joins the cell at the first free slot; state of the slot's previous UE is discarded. `bearer` is its bearer,
     /// or the sum of its bearers.
-    fn admit(&mut self, _slot: u16, _bearer: &Bearer) {}
-    /// From now on the UE of a slot is ranked by a bearer of this class: that of the highest priority among its bearers
-    /// with data. Called before [`allocate`](Scheduler::allocate) for UEs with several bearers, if the scheduler
-    /// [uses delays](Scheduler::uses_delay), which are of the same bearer.
-    fn lead(&mut self, _slot: u16, _class: Qci) {}
+    fn admit(&mut self, slot: UeSlot, bearer: &Bearer);
     /// The UE of a slot leaves the cell; the slot is unused until another UE is admitted there.
-    fn release(&mut self, _slot: u16) {}
-    /// Assigns the free RBGs. A UE's CQI may be out of range; its backlog is zero only if the scheduler [serves idle
-    /// UEs](Scheduler::serves_idle).
-    fn allocate(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants);
-    /// Assigns the free RBGs anew, to those of the UEs granted by [`allocate`](Scheduler::allocate) that the PDCCH has room
-    /// for. Called in its TTI, without the grants so far, if it has no room for some. A scheduler whose state
-    /// [`allocate`](Scheduler::allocate) advances in time implements it.
-    fn allocate_again(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        self.allocate(tti, free, ues, grants);
-    }
-    /// New data granted in this TTI: slot and transport block size. UEs without a grant are not listed.
-    fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
+    fn release(&mut self, _slot: UeSlot) {}
     /// TTIs have passed without scheduling because no UE had data.
     fn on_idle(&mut self, _ttis: u64) {}
-    /// Sets the weight of a UE, by which its metric is multiplied; 1 at admission. Returns whether the scheduler has
-    /// weights.
-    fn set_weight(&mut self, _slot: u16, _weight: f64) -> bool {
-        false
+}
+
+/// Decisions by head-of-line delay, which is that of one bearer.
+pub trait ByDelay {
+    /// From now on the UE of a slot is ranked by a bearer of this class: that of the highest priority among its bearers
+    /// with data, to which its delay belongs. Called before [`allocate`](Scheduler::allocate) for UEs with several
+    /// bearers.
+    fn lead(&mut self, slot: UeSlot, class: Qci);
+}
+
+/// Weights of UEs.
+pub trait Weighted {
+    /// Sets the weight of a UE, by which its metric is multiplied; 1 at admission.
+    fn set_weight(&mut self, slot: UeSlot, weight: f64);
+}
+
+/// A second decision in a TTI.
+pub trait SecondPass {
+    /// Assigns the free RBGs anew, to those of the UEs granted by [`allocate`](Scheduler::allocate) that the PDCCH has room
+    /// for. Called in its TTI, without the grants so far, if it has no room for some. A scheduler whose state
+    /// [`allocate`](Scheduler::allocate) advances in time needs it; for others the MAC repeats `allocate`.
+    fn allocate_again(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants);
+}
+
+/// Calls of the MAC, which reach a scheduler with the capability.
+impl dyn Scheduler + '_ {
+    /// Admits a UE at the first free slot.
+    pub fn admit(&mut self, slot: UeSlot, bearer: &Bearer) {
+        if let Some(state) = self.per_ue() {
+            state.admit(slot, bearer);
+        }
     }
-    /// The report that determines the MCS of a grant.
-    fn link_adaptation(&self) -> LinkAdaptation;
-    /// Whether UEs without data are candidates, and get blocks of padding.
-    fn serves_idle(&self) -> bool {
-        false
+    /// Releases the UE of a slot.
+    pub fn release(&mut self, slot: UeSlot) {
+        if let Some(state) = self.per_ue() {
+            state.release(slot);
+        }
     }
-    /// Whether it uses [`UeView::head_of_line`].
-    fn uses_delay(&self) -> bool {
-        false
+    /// Lets the time without scheduling pass.
+    pub fn on_idle(&mut self, ttis: u64) {
+        if let Some(state) = self.per_ue() {
+            state.on_idle(ttis);
+        }
     }
-    /// Whether it uses [`UeView::wideband`], which costs more than all other CQIs together.
-    fn uses_wideband(&self) -> bool {
-        true
+    /// Sets the class by which a UE is ranked.
+    pub fn lead(&mut self, slot: UeSlot, class: Qci) {
+        if let Some(delays) = self.by_delay() {
+            delays.lead(slot, class);
+        }
+    }
+    /// Sets the weight of a UE. Returns whether the scheduler has weights.
+    pub fn set_weight(&mut self, slot: UeSlot, weight: f64) -> bool {
+        let weights = self.weighted();
+        weights.map(|weights| weights.set_weight(slot, weight)).is_some()
+    }
+    /// Decides a TTI anew for the UEs that the PDCCH has room for.
+    pub fn allocate_again(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        match self.second_pass() {
+            Some(second) => second.allocate_again(tti, free, ues, grants),
+            None => self.allocate(tti, free, ues, grants),
+        }
     }
 }
 
 /// Stores the entry of a newly admitted slot: appended, or in place of a released one.
-pub(crate) fn settle<T>(slots: &mut Vec<T>, slot: u16, entry: T) {
-    match slots.get_mut(usize::from(slot)) {
+pub(crate) fn settle<T>(slots: &mut Vec<T>, slot: UeSlot, entry: T) {
+    match slots.get_mut(slot.index()) {
         Some(place) => *place = entry,
         None => {
-            assert_eq!(slots.len(), usize::from(slot), "slots are assigned without gaps");
+            assert_eq!(slots.len(), slot.index(), "slots are assigned without gaps");
             slots.push(entry);
         }
     }
@@ -424,7 +502,7 @@ pub(crate) mod tests {
             queue: Bytes(10_000),
             head_of_line: Span::ZERO,
             report: 0,
-            slot,
+            slot: UeSlot(slot),
             rank: 1,
             wideband: Cqi(wideband),
             flat: Some(Cqi(subband)),
@@ -453,7 +531,7 @@ pub(crate) mod tests {
     ) -> Vec<(u16, u32)> {
         let mut grants = Grants::default();
         scheduler.allocate(Tti(0), Rbgs::first(3), Candidates { users, reports, version: None }, &mut grants);
-        let mut given: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot, rbgs.0)).collect();
+        let mut given: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot.0, rbgs.0)).collect();
         given.sort_unstable();
         given
     }
@@ -475,7 +553,7 @@ pub(crate) mod tests {
             .zip(users)
             .map(|(slot, ((wideband, subband), _))| user(slot, *wideband, *subband))
             .collect();
-        (0..).zip(users).for_each(|(slot, (_, bearer))| scheduler.admit(slot, bearer));
+        (0..).zip(users).for_each(|(slot, (_, bearer))| scheduler.admit(UeSlot(slot), bearer));
         let grid = grid();
         let mut sent = Sent { blocks: vec![0; users.len()], bytes: vec![0; users.len()] };
         let mut grants = Grants::default();
@@ -486,14 +564,14 @@ pub(crate) mod tests {
             let ues = Candidates { users: &views, reports: &[], version: None };
             scheduler.allocate(Tti(tti), Rbgs::first(7), ues, &mut grants);
             for (slot, rbgs) in grants.iter() {
-                let view = &views[slot as usize];
-                let cqi = match scheduler.link_adaptation() {
+                let view = &views[slot.index()];
+                let cqi = match scheduler.properties().link_adaptation {
                     LinkAdaptation::Wideband => view.wideband,
                     LinkAdaptation::LowestSubband => ues.lowest(view, rbgs),
                 };
                 let block = grid.block(view, cqi, rbgs.count());
-                sent.blocks[slot as usize] += 1;
-                sent.bytes[slot as usize] += block.0;
+                sent.blocks[slot.index()] += 1;
+                sent.bytes[slot.index()] += block.0;
                 served.push((slot, block));
             }
             scheduler.on_served(&served);
@@ -572,8 +650,8 @@ pub(crate) mod tests {
         let users = [0, 1].map(|slot| user(slot, 15, 15));
         for kind in ["pf", "pss", "bet", "m-lwdf", "exp-pf"] {
             let mut scheduler = scheduler(kind);
-            scheduler.admit(0, &Bearer::default());
-            scheduler.admit(1, &Bearer::default());
+            scheduler.admit(UeSlot(0), &Bearer::default());
+            scheduler.admit(UeSlot(1), &Bearer::default());
             let serve = |scheduler: &mut Box<dyn Scheduler>, tti, users: &[UeView]| {
                 let mut grants = Grants::default();
                 scheduler.allocate(
@@ -587,11 +665,11 @@ pub(crate) mod tests {
                 served.iter().map(|(slot, _)| *slot).collect::<Vec<_>>()
             };
             (0..1000).for_each(|tti| drop(serve(&mut scheduler, tti, &users[..1])));
-            assert_eq!(serve(&mut scheduler, 1000, &users), [1], "{kind}: the UE without throughput");
-            scheduler.release(0);
+            assert_eq!(serve(&mut scheduler, 1000, &users), [UeSlot(1)], "{kind}: the UE without throughput");
+            scheduler.release(UeSlot(0));
             (1001..2000).for_each(|tti| drop(serve(&mut scheduler, tti, &users[1..])));
-            scheduler.admit(0, &Bearer::default());
-            assert_eq!(serve(&mut scheduler, 2000, &users), [0], "{kind}: the new UE");
+            scheduler.admit(UeSlot(0), &Bearer::default());
+            assert_eq!(serve(&mut scheduler, 2000, &users), [UeSlot(0)], "{kind}: the new UE");
         }
     }
 

@@ -1,9 +1,10 @@
 //! Priority set scheduler.
 
+use crate::identity::UeSlot;
 use super::averages::{LANES, RateAverages, settle_in_lanes};
 use super::best::best_per_group_of;
 use super::top_k::{Lanes, NextLanes, Ranking, Selection, Threshold, limit_below, ranked};
-use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
+use super::{Candidates, Capabilities, Grants, Grid, LinkAdaptation, PerUe, Properties, Rbgs, Scheduler, SecondPass, UeView, settle};
 use crate::bearer::Bearer;
 use crate::mac::make_room;
 use crate::mac::slots::Slots;
@@ -112,7 +113,7 @@ pub struct Pss {
     /// Predicted selection threshold of the next TTI.
     limit: f64,
     /// The UEs selected for the frequency domain, in any order, if there is no threshold.
-    selected: Vec<u16>,
+    selected: Vec<UeSlot>,
     /// Scratch: the same UEs in ascending order of slots.
     ascending: Slots,
 }
@@ -171,7 +172,7 @@ impl Pss {
         (*version, *count, *all_flat) = (ues.version, 0, true);
         rates.fill(0.0);
         for (place, ue) in (0..).zip(ues.users) {
-            let slot = usize::from(ue.slot);
+            let slot = ue.slot.index();
             if ue.wideband.0 > 0 && (wideband_only || ue.flat != Some(Cqi::OUT_OF_RANGE)) {
                 *count += 1;
                 rates[slot] = ue.rate(&self.rate_by_cqi, ue.wideband);
@@ -204,7 +205,7 @@ impl Pss {
         self.selected.clear();
         self.selected.extend_from_slice(self.ranking.highest(wanted));
         self.threshold = None;
-        let lowest = self.selected.last().map(|slot| self.ranking.ranks[usize::from(*slot)]);
+        let lowest = self.selected.last().map(|slot| self.ranking.ranks[slot.index()]);
         self.limit = limit_below(lowest.map_or(0.0, f64::from_bits));
     }
 
@@ -260,14 +261,14 @@ impl Pss {
     }
 
     /// Adopts the averages of a TTI with a threshold, and expects the next one.
-    fn advance(&mut self, threshold: Threshold, served: &[(u16, Bytes)]) {
+    fn advance(&mut self, threshold: Threshold, served: &[(UeSlot, Bytes)]) {
         let [averages, scheduled] = &mut self.sheet.averages;
         self.averages.adopt(averages, served);
         self.scheduled_averages.adopt(scheduled, served);
         self.limit = match served {
             // As of this TTI, like the other metrics.
             [(slot, _)] => threshold.next_limit(
-                self.contest.rates[usize::from(*slot)] / self.averages.of(*slot) * self.averages.kept(),
+                self.contest.rates[slot.index()] / self.averages.of(*slot) * self.averages.kept(),
             ),
             _ => threshold.limit,
         };
@@ -279,10 +280,10 @@ impl Pss {
         self.ascending.clear();
         self.selected.iter().for_each(|slot| self.ascending.insert(*slot));
         let weight = |ue: &UeView| {
-            let target = self.targets[usize::from(ue.slot)];
+            let target = self.targets[ue.slot.index()];
             if target > 0.0 { (target / self.averages.of(ue.slot)).max(1.0) } else { 1.0 }
         };
-        let selected = self.ascending.iter().map(|slot| &ues.users[usize::from(places[usize::from(slot)])]);
+        let selected = self.ascending.iter().map(|slot| &ues.users[usize::from(places[slot.index()])]);
         best_per_group_of(selected, free, ues.reports, grants, |ue, cqi| {
             let metric = match self.params.frequency_metric {
                 FrequencyMetric::PfSch => {
@@ -311,23 +312,57 @@ struct Sheet {
 
 impl Sheet {
     /// Adds a slot.
-    fn admit(&mut self, slot: u16) {
+    fn admit(&mut self, slot: UeSlot) {
         self.averages.iter_mut().for_each(|averages| settle_in_lanes(averages, slot, 0.0, 0.0));
         self.metrics.resize(self.averages[0].len() / LANES, [0.0; LANES]);
     }
 
     /// The first slot with this metric of the frequency domain.
-    fn first_with(&self, metric: f64) -> u16 {
+    fn first_with(&self, metric: f64) -> UeSlot {
         let is_in =
             |metrics: &[f64; LANES]| metrics.iter().fold(false, |is_in, own| is_in | (*own == metric));
         let place = self.metrics.iter().position(is_in).expect("it is one of the metrics");
         let mut slots = (LANES * place..).zip(self.metrics[place]);
-        slots.find(|(_, own)| *own == metric).expect("it is one of these metrics").0 as u16
+        UeSlot(slots.find(|(_, own)| *own == metric).expect("it is one of these metrics").0 as u16)
     }
 }
 
 impl Scheduler for Pss {
-    fn admit(&mut self, slot: u16, bearer: &Bearer) {
+    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        self.enter(ues);
+        if !self.allocate_flat(free, grants) {
+            self.time_domain();
+            self.frequency_domain(free, ues, grants);
+        }
+    }
+
+    fn on_served(&mut self, served: &[(UeSlot, Bytes)]) {
+        match self.threshold {
+            Some(threshold) => self.advance(threshold, served),
+            None => {
+                self.scheduled_averages.update_some(&self.selected, served);
+                self.averages.update(served);
+            }
+        }
+    }
+}
+
+impl Capabilities for Pss {
+    fn properties(&self) -> Properties {
+        Properties::new(LinkAdaptation::LowestSubband)
+    }
+
+    fn per_ue(&mut self) -> Option<&mut dyn PerUe> {
+        Some(self)
+    }
+
+    fn second_pass(&mut self) -> Option<&mut dyn SecondPass> {
+        Some(self)
+    }
+}
+
+impl PerUe for Pss {
+    fn admit(&mut self, slot: UeSlot, bearer: &Bearer) {
         settle(&mut self.targets, slot, (bearer.gbr.0 / 8) as f64);
         self.has_targets = self.targets.iter().any(|target| *target > 0.0);
         self.averages.admit(slot);
@@ -343,38 +378,18 @@ impl Scheduler for Pss {
         self.ascending.reserve(self.ranking.len());
     }
 
-    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        self.enter(ues);
-        if !self.allocate_flat(free, grants) {
-            self.time_domain();
-            self.frequency_domain(free, ues, grants);
-        }
+    fn on_idle(&mut self, ttis: u64) {
+        self.averages.idle(ttis);
     }
+}
 
+impl SecondPass for Pss {
     fn allocate_again(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         self.enter(ues);
         self.threshold = None;
         self.selected.clear();
         self.selected.extend(ues.users.iter().map(|ue| ue.slot));
         self.frequency_domain(free, ues, grants);
-    }
-
-    fn on_served(&mut self, served: &[(u16, Bytes)]) {
-        match self.threshold {
-            Some(threshold) => self.advance(threshold, served),
-            None => {
-                self.scheduled_averages.update_some(&self.selected, served);
-                self.averages.update(served);
-            }
-        }
-    }
-
-    fn on_idle(&mut self, ttis: u64) {
-        self.averages.idle(ttis);
-    }
-
-    fn link_adaptation(&self) -> LinkAdaptation {
-        LinkAdaptation::LowestSubband
     }
 }
 
@@ -403,9 +418,9 @@ mod tests {
             };
             let mut both = [Pss::new(params(), &grid()), Pss::new(params(), &grid())];
             for pss in &mut both {
-                (0..40).for_each(|slot| pss.admit(slot, &bearer(1, if slot % 3 == 0 { gbr } else { 0 })));
+                (0..40).for_each(|slot| pss.admit(UeSlot(slot), &bearer(1, if slot % 3 == 0 { gbr } else { 0 })));
                 if is_served {
-                    (0..40).for_each(|slot| pss.averages.update(&[(slot, Bytes(100 + u64::from(slot)))]));
+                    (0..40).for_each(|slot| pss.averages.update(&[(UeSlot(slot), Bytes(100 + u64::from(slot)))]));
                 }
             }
             let (mut users, mut version) = (Vec::new(), 0);
@@ -425,10 +440,10 @@ mod tests {
                         let users = pss.contest.rates.iter().zip(pss.averages.all().as_flattened());
                         pss.ranking.ranks = users.take(40).map(|(rate, average)| ranked(false, rate / average)).collect();
                     }
-                    let mut selected: Vec<u16> = match pss.threshold {
+                    let mut selected: Vec<UeSlot> = match pss.threshold {
                         None => pss.selected.clone(),
                         Some(threshold) => {
-                            (0..40).filter(|slot| f64::from_bits(pss.ranking.ranks[usize::from(*slot)]) > threshold.limit).collect()
+                            UeSlot::all().take(40).filter(|slot| f64::from_bits(pss.ranking.ranks[slot.index()]) > threshold.limit).collect()
                         }
                     };
                     selected.sort_unstable();
@@ -441,8 +456,8 @@ mod tests {
                     (served, selected)
                 });
                 prop_assert_eq!(&kept, &anew);
-                let mut slots: Vec<u16> = (0..40).collect();
-                slots.sort_by_key(|slot| Reverse((both[0].ranking.ranks[usize::from(*slot)], *slot)));
+                let mut slots: Vec<UeSlot> = UeSlot::all().take(40).collect();
+                slots.sort_by_key(|slot| Reverse((both[0].ranking.ranks[slot.index()], *slot)));
                 let mut highest = slots[..kept.1.len()].to_vec();
                 highest.sort_unstable();
                 prop_assert_eq!(kept.1, highest);
@@ -460,16 +475,16 @@ mod tests {
             let [block, other] =
                 [0, 1].map(|place: usize| grid.block(&users[place], users[place].wideband, 12));
             let per_slot = 0.8 * block.bits() as f64;
-            pss.admit(0, &bearer(1, (per_slot * grid.decisions_per_second) as u64));
-            pss.admit(1, &bearer(9, 0));
+            pss.admit(UeSlot(0), &bearer(1, (per_slot * grid.decisions_per_second) as u64));
+            pss.admit(UeSlot(1), &bearer(9, 0));
             let mut served = [0; 2];
             for tti in 0..10_000 {
                 let mut grants = Grants::default();
                 let ues = Candidates { users: &users, reports: &[], version: None };
                 pss.allocate(Tti(tti), Rbgs::first(grid.rbgs), ues, &mut grants);
                 let (slot, _) = grants.iter().next().unwrap();
-                served[usize::from(slot)] += 1;
-                pss.on_served(&[(slot, [block, other][usize::from(slot)])]);
+                served[slot.index()] += 1;
+                pss.on_served(&[(slot, [block, other][slot.index()])]);
             }
             assert!((7800..8200).contains(&served[0]), "{numerology} {pattern}: {served:?}");
         }

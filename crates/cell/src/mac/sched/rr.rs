@@ -1,9 +1,12 @@
 //! Round robin.
 
-use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
+use crate::identity::UeSlot;
+use super::{
+    Candidates, Capabilities, Grants, Grid, LinkAdaptation, PerUe, Properties, Rbgs, Scheduler, SecondPass, UeView,
+};
 use crate::bearer::Bearer;
 use airwnd_catalog::{Choice, Params};
-use airwnd_units::Tti;
+use airwnd_units::{Bytes, Tti};
 
 /// Round robin: each UE in turn gets an equal number of RBGs, independent of channel quality.
 ///
@@ -32,25 +35,22 @@ pub enum Remainder {
 /// The round-robin scheduler.
 pub struct Rr {
     remainder: Remainder,
+    /// Number of slots so far.
     slots: u16,
     /// Slot at which the last TTI has started.
-    start: u16,
+    start: UeSlot,
     /// Slot after which the next TTI starts.
-    cursor: Option<u16>,
+    cursor: Option<UeSlot>,
 }
 
 impl Rr {
     /// A scheduler without UEs.
     pub fn new(params: Params, _grid: &Grid) -> Self {
-        Rr { remainder: params.remainder, slots: 0, start: 0, cursor: None }
+        Rr { remainder: params.remainder, slots: 0, start: UeSlot(0), cursor: None }
     }
 }
 
 impl Scheduler for Rr {
-    fn admit(&mut self, slot: u16, _bearer: &Bearer) {
-        self.slots = self.slots.max(slot + 1);
-    }
-
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         let served = |ue: &&UeView| ue.wideband.0 > 0;
         let users = ues.users;
@@ -63,7 +63,7 @@ impl Scheduler for Rr {
             Remainder::Unused => 0,
             Remainder::InTurn => free.count().saturating_sub(share * eligible),
         };
-        let start = self.cursor.map_or(0, |cursor| (cursor + 1) % self.slots);
+        let start = self.cursor.map_or(UeSlot(0), |cursor| UeSlot((cursor.0 + 1) % self.slots));
         (self.start, self.cursor) = (start, Some(start));
         let turn = users.partition_point(|ue| ue.slot < start);
         let mut rest = free;
@@ -84,16 +84,36 @@ impl Scheduler for Rr {
         }
     }
 
+    fn on_served(&mut self, _served: &[(UeSlot, Bytes)]) {}
+}
+
+impl Capabilities for Rr {
+    fn properties(&self) -> Properties {
+        Properties::new(LinkAdaptation::Wideband)
+    }
+
+    fn per_ue(&mut self) -> Option<&mut dyn PerUe> {
+        Some(self)
+    }
+
+    fn second_pass(&mut self) -> Option<&mut dyn SecondPass> {
+        Some(self)
+    }
+}
+
+impl PerUe for Rr {
+    fn admit(&mut self, slot: UeSlot, _bearer: &Bearer) {
+        self.slots = self.slots.max(slot.0 + 1);
+    }
+}
+
+impl SecondPass for Rr {
     /// The next TTI starts after the last of these UEs, before those for which there was no room.
     fn allocate_again(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         let turn = ues.users.partition_point(|ue| ue.slot < self.start);
         let last = ues.users[..turn].last().or(ues.users.last()).map(|ue| ue.slot);
-        self.cursor = Some((self.start + self.slots - 1) % self.slots);
+        self.cursor = Some(UeSlot((self.start.0 + self.slots - 1) % self.slots));
         self.allocate(tti, free, ues, grants);
         self.cursor = last.or(self.cursor);
-    }
-
-    fn link_adaptation(&self) -> LinkAdaptation {
-        LinkAdaptation::Wideband
     }
 }

@@ -1,6 +1,7 @@
 //! Token bank fair queueing.
 
-use super::{Candidates, Domain, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
+use crate::identity::UeSlot;
+use super::{Candidates, Capabilities, Domain, Grants, Grid, LinkAdaptation, PerUe, Properties, Rbgs, Scheduler, SecondPass, UeView, settle};
 use crate::bearer::Bearer;
 use airwnd_catalog::Params;
 use airwnd_phy::Cqi;
@@ -92,7 +93,7 @@ impl Tbfq {
 
     /// E / r; zero if r is zero.
     fn precedence(&self, ue: &UeView) -> f64 {
-        let account = &self.accounts[usize::from(ue.slot)];
+        let account = &self.accounts[ue.slot.index()];
         if account.rate == 0 { 0.0 } else { account.given as f64 / account.rate as f64 }
     }
 
@@ -113,8 +114,8 @@ impl Tbfq {
     }
 
     /// Maximum block that a UE can pay for with this many tokens in the bank.
-    fn budget(&self, slot: u16, bank: u64) -> u64 {
-        let account = &self.accounts[usize::from(slot)];
+    fn budget(&self, slot: UeSlot, bank: u64) -> u64 {
+        let account = &self.accounts[slot.index()];
         if !account.limited {
             return u64::MAX;
         }
@@ -123,14 +124,14 @@ impl Tbfq {
     }
 
     /// Tokens for a block that a limited UE draws from the bank.
-    fn lent(&self, slot: u16, block: Bytes) -> u64 {
-        let account = &self.accounts[usize::from(slot)];
+    fn lent(&self, slot: UeSlot, block: Bytes) -> u64 {
+        let account = &self.accounts[slot.index()];
         if account.limited { block.0.saturating_sub(account.pool) } else { 0 }
     }
 
-    fn pay(&mut self, slot: u16, block: Bytes) {
+    fn pay(&mut self, slot: UeSlot, block: Bytes) {
         self.bank = self.bank.saturating_sub(self.lent(slot, block));
-        let account = &mut self.accounts[usize::from(slot)];
+        let account = &mut self.accounts[slot.index()];
         let missing = block.0.saturating_sub(account.pool);
         account.pool -= block.0 - missing;
         account.given -= missing as i64;
@@ -194,7 +195,35 @@ impl Tbfq {
 }
 
 impl Scheduler for Tbfq {
-    fn admit(&mut self, slot: u16, bearer: &Bearer) {
+    //= exception tbfq-no-creditable-threshold
+    fn allocate(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        self.earn(1);
+        self.allocate_again(tti, free, ues, grants);
+    }
+
+    fn on_served(&mut self, served: &[(UeSlot, Bytes)]) {
+        for (slot, block) in served {
+            self.pay(*slot, *block);
+        }
+    }
+}
+
+impl Capabilities for Tbfq {
+    fn properties(&self) -> Properties {
+        Properties { uses_wideband: false, ..Properties::new(LinkAdaptation::LowestSubband) }
+    }
+
+    fn per_ue(&mut self) -> Option<&mut dyn PerUe> {
+        Some(self)
+    }
+
+    fn second_pass(&mut self) -> Option<&mut dyn SecondPass> {
+        Some(self)
+    }
+}
+
+impl PerUe for Tbfq {
+    fn admit(&mut self, slot: UeSlot, bearer: &Bearer) {
         let own = [bearer.mbr, bearer.gbr].into_iter().find(|rate| rate.0 > 0);
         // Of several bearers, those without a rate add the common one.
         let others = if bearer.is_elastic { self.params.token_rate } else { Some(BitRate(0)) };
@@ -211,39 +240,21 @@ impl Scheduler for Tbfq {
         self.turns.reserve(self.accounts.len());
     }
 
-    fn release(&mut self, slot: u16) {
-        self.accounts[usize::from(slot)] = Account::default();
-    }
-
-    //= exception tbfq-no-creditable-threshold
-    fn allocate(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        self.earn(1);
-        self.allocate_again(tti, free, ues, grants);
-    }
-
-    fn allocate_again(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        match self.params.domain {
-            Domain::Time => self.time_domain(free, ues, grants),
-            Domain::Frequency => self.frequency_domain(free, ues, grants),
-        }
-    }
-
-    fn on_served(&mut self, served: &[(u16, Bytes)]) {
-        for (slot, block) in served {
-            self.pay(*slot, *block);
-        }
+    fn release(&mut self, slot: UeSlot) {
+        self.accounts[slot.index()] = Account::default();
     }
 
     fn on_idle(&mut self, ttis: u64) {
         self.earn(ttis);
     }
+}
 
-    fn link_adaptation(&self) -> LinkAdaptation {
-        LinkAdaptation::LowestSubband
-    }
-
-    fn uses_wideband(&self) -> bool {
-        false
+impl SecondPass for Tbfq {
+    fn allocate_again(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        match self.params.domain {
+            Domain::Time => self.time_domain(free, ues, grants),
+            Domain::Frequency => self.frequency_domain(free, ues, grants),
+        }
     }
 }
 
@@ -296,7 +307,7 @@ mod tests {
             let grid = Grid::of(&crate::mac::sched::tests::nr(numerology, pattern));
             let mut tbfq = Tbfq::new(Params { pool: Bytes(1 << 40), ..Params::default() }, &grid);
             // 12 whole bytes per millisecond
-            tbfq.admit(0, &bearer(4, 100_000));
+            tbfq.admit(UeSlot(0), &bearer(4, 100_000));
             (0..grid.decisions_per_second as u64 - 7).for_each(|_| tbfq.earn(1));
             tbfq.earn(7);
             assert_eq!(tbfq.accounts[0].pool, 12_000, "{numerology} {pattern}");
@@ -317,7 +328,7 @@ mod tests {
     fn a_ue_gets_its_best_rbgs_and_no_more_than_its_backlog() {
         let (mut users, reports) = selective(&[[5, 9, 7]]);
         let mut tbfq = scheduler("tbfq");
-        tbfq.admit(0, &Bearer::default());
+        tbfq.admit(UeSlot(0), &Bearer::default());
         tbfq.on_idle(1000);
         // one RBG at CQI 9 carries 75 B; two at CQI 7 carry 97 B
         users[0].queue = Bytes(60);
@@ -335,20 +346,20 @@ mod tests {
             ..Params::default()
         };
         let mut tbfq = Tbfq::new(params, &crate::mac::sched::tests::grid());
-        (0..11).for_each(|slot| tbfq.admit(slot, &Bearer::default()));
+        (0..11).for_each(|slot| tbfq.admit(UeSlot(slot), &Bearer::default()));
         // 10 TTIs: a pool of 1 B, 999 B given to the bank by each UE
         tbfq.on_idle(10);
-        assert_eq!((tbfq.bank, tbfq.accounts[0].given, tbfq.budget(0, tbfq.bank)), (11 * 999, 999, 301));
+        assert_eq!((tbfq.bank, tbfq.accounts[0].given, tbfq.budget(UeSlot(0), tbfq.bank)), (11 * 999, 999, 301));
         for paid in [301, 699 + 400] {
-            tbfq.pay(0, Bytes(paid));
+            tbfq.pay(UeSlot(0), Bytes(paid));
         }
         // 1 B of the pool, 300 and 1099 B of the bank: 400 B in debt, 100 B left of the limit
         assert_eq!(
-            (tbfq.bank, tbfq.accounts[0].given, tbfq.budget(0, tbfq.bank)),
+            (tbfq.bank, tbfq.accounts[0].given, tbfq.budget(UeSlot(0), tbfq.bank)),
             (11 * 999 - 1399, -400, 100)
         );
-        tbfq.pay(0, Bytes(100));
-        assert_eq!(tbfq.budget(0, tbfq.bank), 0);
+        tbfq.pay(UeSlot(0), Bytes(100));
+        assert_eq!(tbfq.budget(UeSlot(0), tbfq.bank), 0);
         assert_eq!(tbfq.precedence(&user(0, 7, 7)), -5.0);
     }
 
@@ -356,13 +367,13 @@ mod tests {
     fn an_admitted_ue_has_neither_debts_nor_credit() {
         let params = Params { token_rate: Some(BitRate(800_000)), ..Params::default() };
         let mut tbfq = Tbfq::new(params, &crate::mac::sched::tests::grid());
-        tbfq.admit(0, &Bearer::default());
+        tbfq.admit(UeSlot(0), &Bearer::default());
         tbfq.on_idle(100);
         assert_eq!(tbfq.accounts[0].given, 100 * 100 - 1);
-        tbfq.release(0);
+        tbfq.release(UeSlot(0));
         tbfq.on_idle(1);
         assert_eq!((tbfq.accounts[0].given, tbfq.bank), (0, 9999));
-        tbfq.admit(0, &Bearer::default());
+        tbfq.admit(UeSlot(0), &Bearer::default());
         assert_eq!(tbfq.accounts[0].given, 0);
     }
 

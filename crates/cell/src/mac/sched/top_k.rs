@@ -5,6 +5,7 @@
 //! limit that was predicted in the TTI before, in one pass.
 
 use super::averages::LANES;
+use crate::identity::UeSlot;
 use std::cmp::Reverse;
 
 /// Moves per slot after which slots are sorted anew, because many ranks have changed.
@@ -31,14 +32,14 @@ pub(super) struct Ranking {
     /// By slot.
     pub ranks: Vec<Rank>,
     /// The slots as they were last sorted.
-    order: Vec<u16>,
+    order: Vec<UeSlot>,
 }
 
 impl Ranking {
     /// Adds a slot with the lowest rank, or resets that of a slot.
-    pub fn admit(&mut self, slot: u16) {
+    pub fn admit(&mut self, slot: UeSlot) {
         super::settle(&mut self.ranks, slot, 0);
-        if usize::from(slot) == self.order.len() {
+        if slot.index() == self.order.len() {
             self.order.push(slot);
         }
     }
@@ -49,7 +50,7 @@ impl Ranking {
     }
 
     /// The `count` slots with the highest ranks, the highest first.
-    pub fn highest(&mut self, count: usize) -> &[u16] {
+    pub fn highest(&mut self, count: usize) -> &[UeSlot] {
         self.sort();
         &self.order[..count]
     }
@@ -60,10 +61,10 @@ impl Ranking {
     fn sort(&mut self) {
         let Ranking { order, ranks } = self;
         let ranks = &ranks[..];
-        let ranked = |slot: u16| (ranks[usize::from(slot)], slot);
+        let ranked = |slot: UeSlot| (ranks[slot.index()], slot);
         let mut moves = MAX_MOVES * order.len();
-        let (mut unsorted, mut below) = (order.len(), (0, 0));
-        let falls = |slot: &u16, below: &mut (Rank, u16)| {
+        let (mut unsorted, mut below) = (order.len(), (0, UeSlot(0)));
+        let falls = |slot: &UeSlot, below: &mut (Rank, UeSlot)| {
             let own = ranked(*slot);
             // Mostly the rank alone decides.
             let falls = own.0 <= below.0 && own < *below;
@@ -210,11 +211,11 @@ mod tests {
             count in 0usize..30,
         ) {
             let mut ranking = Ranking::default();
-            (0..30).for_each(|slot| ranking.admit(slot));
+            (0..30).map(UeSlot).for_each(|slot| ranking.admit(slot));
             for changes in steps {
                 changes.iter().for_each(|(slot, rank)| ranking.ranks[*slot] = *rank);
-                let mut expected: Vec<u16> = (0..30).collect();
-                expected.sort_by_key(|slot| Reverse((ranking.ranks[usize::from(*slot)], *slot)));
+                let mut expected: Vec<UeSlot> = UeSlot::all().take(30).collect();
+                expected.sort_by_key(|slot| Reverse((ranking.ranks[slot.index()], *slot)));
                 prop_assert_eq!(ranking.highest(count), &expected[..count]);
             }
         }

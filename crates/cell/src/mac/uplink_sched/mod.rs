@@ -5,6 +5,7 @@
 
 use super::sched;
 use super::uplink_adaptation::{Link, Schemes};
+use crate::identity::UeSlot;
 use airwnd_catalog::family;
 use airwnd_phy::Prbs;
 use airwnd_units::Bytes;
@@ -23,7 +24,7 @@ pub use super::uplink_adaptation::SMALLEST_SHARE;
 #[derive(Clone, Copy, Debug)]
 pub struct UplinkView {
     /// Slot of the UE in the cell, ascending with the RNTI.
-    pub slot: u16,
+    pub slot: UeSlot,
     /// Backlog of the UE known to the eNB; never zero.
     pub buffer: Bytes,
     /// Link state from soundings and headroom reports; [`Schemes`] derives grants from it.
@@ -120,7 +121,7 @@ impl FreePrbs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// The UE.
-    pub slot: u16,
+    pub slot: UeSlot,
     /// Its first PRB.
     pub first: u16,
     /// Number of PRBs.
@@ -133,7 +134,7 @@ pub struct Share {
 /// [`on_served`](UplinkScheduler::on_served), which it calls in the other TTIs too.
 pub trait UplinkScheduler: Send {
     /// A UE joins the cell at a slot; state of the slot's previous UE is discarded.
-    fn admit(&mut self, _slot: u16) {}
+    fn admit(&mut self, _slot: UeSlot) {}
     /// Assigns free PRBs to `users`, which is not empty and ascends by slot. `repeating` is the number of UEs with a
     /// retransmission. Shares of UEs out of reach are not granted.
     fn allocate(
@@ -157,7 +158,7 @@ pub trait UplinkScheduler: Send {
         self.allocate(free, repeating, users, schemes, shares);
     }
     /// New data granted in this TTI: slot and transport block size.
-    fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
+    fn on_served(&mut self, _served: &[(UeSlot, Bytes)]) {}
     /// TTIs have passed without scheduling.
     fn on_idle(&mut self, _ttis: u64) {}
 }

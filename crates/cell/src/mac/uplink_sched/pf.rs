@@ -1,5 +1,6 @@
 //! Proportional fair in the uplink.
 
+use crate::identity::UeSlot;
 use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
 use crate::mac::sched::{self, averages::RateAverages};
 use crate::mac::uplink_adaptation::Schemes;
@@ -53,9 +54,9 @@ fn block(ue: &UplinkView, max: u16, schemes: &Schemes) -> Bytes {
 }
 
 impl UplinkScheduler for Pf {
-    fn admit(&mut self, slot: u16) {
+    fn admit(&mut self, slot: UeSlot) {
         self.averages.admit(slot);
-        self.turns.reserve(usize::from(slot) + 1);
+        self.turns.reserve(slot.index() + 1);
     }
 
     fn allocate(
@@ -87,7 +88,7 @@ impl UplinkScheduler for Pf {
         }
     }
 
-    fn on_served(&mut self, served: &[(u16, Bytes)]) {
+    fn on_served(&mut self, served: &[(UeSlot, Bytes)]) {
         self.averages.update(served);
     }
 
@@ -108,7 +109,7 @@ mod tests {
     }
 
     fn user(slot: u16, buffer: u64, cqi: u8) -> UplinkView {
-        UplinkView { slot, buffer: Bytes(buffer), link: Link::Carrier(Some(Cqi(cqi))) }
+        UplinkView { slot: UeSlot(slot), buffer: Bytes(buffer), link: Link::Carrier(Some(Cqi(cqi))) }
     }
 
     fn serve(pf: &mut Pf, free: FreePrbs, users: &[UplinkView]) -> Vec<Share> {
@@ -129,11 +130,11 @@ mod tests {
     #[test]
     fn runs_are_as_long_as_the_data_needs() {
         let mut pf = Pf::new(Params::default(), &sched::Spec::Pf(Default::default()));
-        (0..3).for_each(|slot| pf.admit(slot));
+        (0..3).for_each(|slot| pf.admit(UeSlot(slot)));
         // at CQI 7 a PRB carries 24 B: three PRBs for 60 B, four for 80 B, then all that remain
         let users = [user(0, 60, 7), user(1, 80, 7), user(2, 1 << 20, 7)];
         let shares = serve(&mut pf, FreePrbs::all(Prbs(15)), &users);
-        let runs: Vec<_> = shares.iter().map(|share| (share.slot, share.first, share.prbs)).collect();
+        let runs: Vec<_> = shares.iter().map(|share| (share.slot.0, share.first, share.prbs)).collect();
         assert_eq!(runs, [(0, 0, 3), (1, 3, 4), (2, 7, 8)]);
         for (share, ue) in shares.iter().zip(&users[..2]) {
             assert!(
@@ -146,11 +147,11 @@ mod tests {
     #[test]
     fn retransmissions_keep_their_place() {
         let mut pf = Pf::new(Params::default(), &sched::Spec::Pf(Default::default()));
-        pf.admit(0);
+        pf.admit(UeSlot(0));
         let mut free = FreePrbs::all(Prbs(15));
         free.take(2, 6);
         let shares = serve(&mut pf, free, &[user(0, 1 << 20, 7)]);
-        assert_eq!(shares, [Share { slot: 0, first: 8, prbs: 7 }]);
+        assert_eq!(shares, [Share { slot: UeSlot(0), first: 8, prbs: 7 }]);
     }
 
     #[test]
@@ -161,7 +162,7 @@ mod tests {
         let mut ttis = [0u32; 4];
         for _ in 0..30_000 {
             for share in serve(&mut pf, FreePrbs::all(Prbs(50)), &users) {
-                ttis[usize::from(share.slot)] += 1;
+                ttis[share.slot.index()] += 1;
             }
         }
         // R_i / T_i is equal for all UEs when T_i is R_i / 3

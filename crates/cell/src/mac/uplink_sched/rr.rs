@@ -1,5 +1,6 @@
 //! Round robin in the uplink.
 
+use crate::identity::UeSlot;
 use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
 use crate::mac::sched;
 use crate::mac::uplink_adaptation::Schemes;
@@ -48,7 +49,7 @@ pub struct Params {
 /// The round-robin scheduler.
 pub struct Rr {
     /// Slot at which the next round starts.
-    next: u16,
+    next: UeSlot,
     /// Whether UEs for which there was no room begin the next round.
     serves_all: bool,
 }
@@ -64,7 +65,7 @@ impl Rr {
                 !matches!(downlink, sched::Spec::Pss(_) | sched::Spec::Cqa(_) | sched::Spec::Tbfq(_))
             }
         };
-        Rr { next: 0, serves_all }
+        Rr { next: UeSlot(0), serves_all }
     }
 }
 
@@ -117,7 +118,7 @@ impl UplinkScheduler for Rr {
             last = first + share;
             shares.push(Share { slot: ue.slot, first, prbs: share });
             if last == carrier {
-                self.next = ue.slot + 1;
+                self.next = ue.slot.next();
                 break;
             }
         }
@@ -135,7 +136,7 @@ impl UplinkScheduler for Rr {
         let turn = users.partition_point(|ue| ue.slot < self.next);
         let last = users[..turn].last().or(users.last()).map(|ue| ue.slot);
         self.allocate(free, repeating, users, schemes, shares);
-        self.next = last.map_or(self.next, |slot| slot + 1);
+        self.next = last.map_or(self.next, UeSlot::next);
     }
 }
 
@@ -153,7 +154,7 @@ mod tests {
     #[test]
     fn runs_are_equal_and_the_turn_moves_when_the_carrier_is_full() {
         let users: Vec<UplinkView> = (0..7)
-            .map(|slot| UplinkView { slot, buffer: Bytes(1000), link: Link::Carrier(Some(Cqi(7))) })
+            .map(|slot| UplinkView { slot: UeSlot(slot), buffer: Bytes(1000), link: Link::Carrier(Some(Cqi(7))) })
             .collect();
         let mut rr = Rr::new(
             Params { quirks: Quirks { turn: Turn::FullCarrier } },
@@ -162,7 +163,7 @@ mod tests {
         let mut serve = |users: &[UplinkView]| {
             let mut shares = Vec::new();
             rr.allocate(FreePrbs::all(Prbs(15)), 0, users, &schemes(), &mut shares);
-            shares.iter().map(|share| (share.slot, share.first, share.prbs)).collect::<Vec<_>>()
+            shares.iter().map(|share| (share.slot.0, share.first, share.prbs)).collect::<Vec<_>>()
         };
         assert_eq!(serve(&users[..2]), [(0, 0, 7), (1, 7, 7)]);
         assert_eq!(serve(&users[..2]), [(0, 0, 7), (1, 7, 7)], "one PRB was left over");
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn ues_without_room_begin_the_next_round() {
         let users: Vec<UplinkView> = (0..10)
-            .map(|slot| UplinkView { slot, buffer: Bytes(1000), link: Link::Carrier(Some(Cqi(7))) })
+            .map(|slot| UplinkView { slot: UeSlot(slot), buffer: Bytes(1000), link: Link::Carrier(Some(Cqi(7))) })
             .collect();
         let runs = |turn, downlink: sched::Spec| {
             let mut rr = Rr::new(Params { quirks: Quirks { turn } }, &downlink);
@@ -182,7 +183,7 @@ mod tests {
             for _ in 0..100 {
                 let mut shares = Vec::new();
                 rr.allocate(FreePrbs::all(Prbs(25)), 0, &users, &schemes(), &mut shares);
-                shares.iter().for_each(|share| runs[usize::from(share.slot)] += 1);
+                shares.iter().for_each(|share| runs[share.slot.index()] += 1);
             }
             runs
         };

@@ -1,6 +1,7 @@
 //! The links of a UE whose channel is a recorded one.
 
 use super::{Link, OUTDATED};
+use crate::identity::CellId;
 use airwnd_units::{Db, Dbm};
 
 /// Loss to the cells that a UE with a recorded channel does not receive.
@@ -10,7 +11,7 @@ const OUT_OF_REACH: Db = Db(300.0);
 #[derive(Clone, Copy)]
 pub(super) struct Replayed {
     /// The only cell in reach.
-    pub cell: u32,
+    pub cell: CellId,
     /// Received power per PRB.
     pub power: Dbm,
     /// Whether the uplink has the same loss.

@@ -1,14 +1,20 @@
 //! BBR version 1: pacing rate and window from a model of the path, not from losses.
 
-use super::parts::policer::{Criteria, Policer, Step};
+mod model;
+mod probe_bw;
+mod probe_rtt;
+mod startup;
+
+use super::parts::policer::{Criteria, Policer};
 pub use super::parts::quantum::Quantum;
 use super::parts::restraint::Restraint;
 use super::parts::window::LARGEST;
 use super::parts::windowed_max::WindowedMax;
-use super::{Ack, Before, Congestion, CongestionControl, Departure, RateSample, SenderContext, Signal};
+use super::{Ack, Before, Congestion, CongestionControl, Departure, SenderContext, Signal};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{BitRate, Bytes, Span, Time};
+use model::Aggregation;
 
 /// BBR v1: model-based; paces at the estimated bottleneck bandwidth and limits the bytes in flight to two BDPs.
 ///
@@ -227,17 +233,6 @@ pub struct Bbr {
     in_flight: f64,
 }
 
-/// ACK aggregation: acknowledged data in excess of the bandwidth estimate.
-#[derive(Clone, Copy, Debug, Default)]
-struct Aggregation {
-    /// Start of the current epoch above the bandwidth estimate, and the bytes acknowledged in it.
-    began: Time,
-    acked: f64,
-    /// Maxima of the current and of the previous window of round trips.
-    max: [f64; 2],
-    rounds: u32,
-}
-
 impl Bbr {
     /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Bbr {
@@ -292,205 +287,6 @@ impl Bbr {
             if self.min_rtt.is_none() {
                 (self.min_rtt, self.min_rtt_at) = (Some(srtt), now);
             }
-        }
-    }
-
-    // Path model.
-
-    fn rate(&self) -> f64 {
-        self.policer.rate().unwrap_or(self.bandwidth.get())
-    }
-
-    /// Returns a multiple of the bandwidth-delay product, or the initial window before the RTT is known.
-    fn product(&self, rate: f64, gain: f64) -> f64 {
-        self.min_rtt.map_or(self.initial_window, |rtt| gain * rate * rtt.as_secs())
-    }
-
-    // In bytes; Linux rounds up to an even number of packets. Packets that wait for pacing are not in flight.
-    /// Returns the window with which `volume` bytes can be in the network: adds the quantization budget.
-    fn with_budget(&self, volume: f64) -> f64 {
-        let probes = matches!(self.mode, Mode::ProbeBw { phase: 0, .. });
-        let room = if probes { 2.0 * self.mss } else { 0.0 };
-        volume + self.params.quantum.budget_of_v1(self.pacing_rate, self.mss) + room
-    }
-
-    fn inflight(&self, gain: f64) -> f64 {
-        self.with_budget(self.product(self.bandwidth.get(), gain))
-    }
-
-    fn step(&self, now: Time, has_loss: bool, app_limited: bool) -> Step {
-        let cycles = matches!(self.mode, Mode::ProbeBw { .. });
-        Step {
-            now,
-            delivered: self.delivered,
-            has_loss,
-            app_limited,
-            begins_round: self.begins_round,
-            cycles,
-        }
-    }
-
-    fn detect_policer(&mut self, step: &Step) {
-        if self.params.policer && self.policer.update(step) {
-            self.cycle(step.now);
-        }
-    }
-
-    fn is_app_limited(&self, sample: &RateSample) -> bool {
-        sample.app_limited || self.restraint.covers(sample.prior_delivered.0)
-    }
-
-    //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.1
-    fn update_bandwidth(&mut self, ack: &Ack, sample: &RateSample) {
-        if sample.prior_delivered.0 >= self.round_from {
-            self.round_from = self.delivered;
-            self.rounds += 1;
-            self.begins_round = true;
-            self.conserves = false;
-        }
-        let app_limited = self.is_app_limited(sample);
-        self.detect_policer(&self.step(ack.now, ack.lost.0 > 0, app_limited));
-        let rate = sample.delivered.0 as f64 / sample.interval.as_secs();
-        // An application-limited sample counts only if it raises the estimate.
-        if !app_limited || rate >= self.bandwidth.get() {
-            self.bandwidth.update(u64::from(self.params.bandwidth_rounds), self.rounds, rate);
-        }
-    }
-
-    fn update_aggregation(&mut self, ack: &Ack) {
-        let rate = self.rate();
-        let epoch = &mut self.aggregation;
-        if self.begins_round {
-            epoch.rounds += 1;
-            if epoch.rounds >= self.params.aggregation_rounds {
-                (epoch.rounds, epoch.max) = (0, [0.0, epoch.max[0]]);
-            }
-        }
-        let mut expected = rate * (ack.now - epoch.began).as_secs();
-        if epoch.acked <= expected {
-            (epoch.began, epoch.acked, expected) = (ack.now, 0.0, 0.0);
-        }
-        epoch.acked += self.acked;
-        epoch.max[0] = epoch.max[0].max((epoch.acked - expected).min(self.cwnd));
-    }
-
-    /// Returns the window allowance for ACK aggregation.
-    fn aggregated(&self) -> f64 {
-        if !self.filled {
-            return 0.0;
-        }
-        let [now, before] = self.aggregation.max;
-        let limit = self.rate() * self.params.aggregation_limit.as_secs();
-        (self.params.aggregation_gain * now.max(before)).min(limit)
-    }
-
-    // State machine.
-
-    fn gain_of(&self, phase: u32) -> f64 {
-        match phase {
-            0 => self.params.probe_gain,
-            1 => self.params.relief_gain,
-            _ => 1.0,
-        }
-    }
-
-    /// Starts the gain cycle at a random phase, except the draining one: no queue was built before it.
-    fn cycle(&mut self, now: Time) {
-        let phases = self.params.cycle_phases;
-        let skipped = (self.random.uniform() * f64::from(phases - 1)) as u32;
-        self.mode = Mode::ProbeBw { phase: (phases - skipped) % phases, began: now };
-    }
-
-    //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.4.3
-    fn advance_cycle(&mut self, ack: &Ack) {
-        let Mode::ProbeBw { phase, began } = self.mode else { return };
-        let is_long = self.min_rtt.is_some_and(|rtt| ack.now - began > rtt);
-        let before = ack.prior_in_flight.0 as f64;
-        let ends = if self.pacing_gain == 1.0 {
-            is_long
-        } else if self.pacing_gain > 1.0 {
-            is_long && (ack.lost.0 > 0 || before >= self.inflight(self.pacing_gain))
-        } else {
-            is_long || before <= self.inflight(1.0)
-        };
-        if ends {
-            self.mode = Mode::ProbeBw { phase: (phase + 1) % self.params.cycle_phases, began: ack.now };
-        }
-    }
-
-    //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.2.2
-    fn check_full_pipe(&mut self, app_limited: bool) {
-        if self.filled || !self.begins_round || app_limited {
-            return;
-        }
-        let bandwidth = self.bandwidth.get();
-        if bandwidth >= self.full_bandwidth * self.params.full_growth {
-            (self.full_bandwidth, self.full_rounds) = (bandwidth, 0);
-            return;
-        }
-        self.full_rounds += 1;
-        self.filled = self.full_rounds >= self.params.full_rounds;
-    }
-
-    fn check_drain(&mut self, now: Time) {
-        if self.mode == Mode::Startup && self.filled {
-            self.mode = Mode::Drain;
-            self.ssthresh = self.inflight(1.0).max(self.mss);
-        }
-        if self.mode == Mode::Drain && self.in_flight <= self.inflight(1.0) {
-            self.cycle(now);
-        }
-    }
-
-    //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.2.3
-    fn update_min_rtt(&mut self, ack: &Ack) {
-        let expired = ack.now > self.min_rtt_at + self.params.min_rtt_window;
-        if let Some(rtt) = ack.rate.and_then(|sample| sample.rtt) {
-            let less =
-                self.min_rtt.is_none_or(|min| rtt < min || (self.params.equal_refreshes && rtt == min));
-            if less || expired {
-                (self.min_rtt, self.min_rtt_at) = (Some(rtt), ack.now);
-            }
-        }
-        if expired && !self.idle_restart && !matches!(self.mode, Mode::ProbeRtt { .. }) {
-            self.mode = Mode::ProbeRtt { until: None, round_done: false };
-            self.restraint.begin(self.delivered);
-            self.save_cwnd(self.cwnd);
-        }
-        self.probe_rtt(ack.now);
-        if ack.rate.is_some() {
-            self.idle_restart = false;
-        }
-    }
-
-    //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.5
-    fn probe_rtt(&mut self, now: Time) {
-        let Mode::ProbeRtt { until, round_done } = &mut self.mode else { return };
-        self.restraint.prolong(self.delivered, self.in_flight as u64);
-        if until.is_none() {
-            if self.in_flight <= f64::from(self.params.min_window) * self.mss {
-                *until = Some(now + self.params.probe_rtt_duration);
-                self.round_from = self.delivered;
-            }
-        } else {
-            *round_done |= self.begins_round;
-            if *round_done {
-                self.check_probe_rtt_done(now);
-            }
-        }
-    }
-
-    fn check_probe_rtt_done(&mut self, now: Time) {
-        let Mode::ProbeRtt { until: Some(until), .. } = self.mode else { return };
-        if now <= until {
-            return;
-        }
-        self.min_rtt_at = now;
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
-        if self.filled {
-            self.cycle(now);
-        } else {
-            self.mode = Mode::Startup;
         }
     }
 
@@ -626,7 +422,7 @@ impl CongestionControl for Bbr {
             return;
         }
         self.idle_restart = true;
-        (self.aggregation.began, self.aggregation.acked) = (departure.now, 0.0);
+        self.aggregation.restart(departure.now);
         match self.mode {
             Mode::ProbeBw { .. } => self.set_pacing_rate(1.0),
             Mode::ProbeRtt { .. } => self.check_probe_rtt_done(departure.now),
@@ -673,6 +469,7 @@ impl CongestionControl for Bbr {
 
 #[cfg(test)]
 mod tests {
+    use super::super::RateSample;
     use super::*;
     use crate::cc::tests_support::{congestion, ctx};
 
