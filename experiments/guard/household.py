@@ -30,12 +30,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
 import shape
 from measure import GUARDS, SERVER, cgroup_root, remove_cgroup
+
+from airwnd.support.errors import InputError
 
 HERE = Path(__file__).resolve().parent
 LINKS: Mapping[str, Sequence[str]] = {
@@ -98,17 +100,24 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="CSV file")
     parser.add_argument("--table", action="store_true", help="only print the file as a table")
     options = parser.parse_args()
-    if not options.table:
-        measure(options)
+    failures = 0 if options.table else measure(options)
     sys.stdout.writelines(table(shape.read(options.out)))
+    sys.exit(1 if failures else 0)
 
 
-def measure(options: argparse.Namespace) -> None:
-    """Measure what is missing."""
+def measure(options: argparse.Namespace) -> int:
+    """Measure what is missing, and return the number of sessions that failed."""
     done = {tuple(row[key] for key in KEYS) for row in shape.read(options.out)}
     missing = [cell for cell in cells(options) if tuple(map(str, cell)) not in done]
+    failures = 0
     with ThreadPoolExecutor(options.parallel) as pool:
-        for row in pool.map(lambda cell: session(options, cell), missing):
+        for future in as_completed([pool.submit(session, options, cell) for cell in missing]):
+            try:
+                row = future.result()
+            except InputError as error:
+                sys.stderr.write(f"household.py: {error}\n")
+                failures += 1
+                continue
             is_new = not options.out.exists()
             with options.out.open("a", encoding="utf-8", newline="") as file:
                 writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
@@ -116,6 +125,7 @@ def measure(options: argparse.Namespace) -> None:
                     writer.writeheader()
                 writer.writerow(row)
             sys.stderr.write(f"{' '.join(str(value) for value in row.values())}\n")
+    return failures
 
 
 def session(options: argparse.Namespace, cell: Cell) -> dict[str, str | float | None]:
@@ -145,7 +155,7 @@ def _session(
         [*command, "--", "bash", str(script)], capture_output=True, text=True, check=False, timeout=limit_s
     )
     if done.returncode:
-        shape.fail(f"{' '.join(map(str, cell))}: {done.stderr.strip()[-500:]}")
+        raise InputError(f"{' '.join(map(str, cell))}: {done.stderr.strip()[-500:]}")
     pings = shape.pings(folder)
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     return {

@@ -37,6 +37,9 @@ const DIP_SEGMENTS: u64 = 4;
 /// Round trips with a lowered window after which a connection may begin a dip. Before, what was in flight at the end of
 /// slow start is still queued, longer than a dip drains: the dip's minimum would contain that queue.
 const DRAINING_ROUNDS: u32 = 4;
+/// Round trips after a release in which it begins none: the control may be probing whether the competitor has gone, and the
+/// minimum would contain its queue.
+const PROBING_ROUNDS: u32 = 16;
 /// Round trips after a change of the route whose RTTs may be those of the former route.
 const UNSETTLED_ROUNDS: u32 = 3;
 /// Largest window (RFC 7323 §2.3): sequence numbers of a connection are not farther from each other.
@@ -310,6 +313,8 @@ struct Flow {
     changes: u32,
     /// Round trips to come whose RTTs are not those of the path.
     unsettled: u32,
+    /// Round trip before which the connection begins no dip.
+    dips_from: u32,
     /// Least RTT by the kernel.
     kernel_rtt: Option<Span>,
     /// Mean RTT between router and receiver; zero at the receiver.
@@ -342,6 +347,7 @@ impl Flow {
             copied: 0,
             changes: 0,
             unsettled: 0,
+            dips_from: 0,
             kernel_rtt: None,
             lan_rtt: Span::ZERO,
         }
@@ -380,6 +386,7 @@ impl Flow {
     fn restart(&mut self) {
         self.controller = None;
         self.round = Round::new(self.seen);
+        self.dips_from = 0;
     }
 
     /// The path has become another one.
@@ -482,9 +489,12 @@ impl Flow {
             self.controller = None;
             self.round.count = 0;
         }
+        if self.treatment == Treatment::Untouched(Reason::Competitor) {
+            self.dips_from = self.round.count + PROBING_ROUNDS;
+        }
         let rtt = self.rtt();
         if let (Treatment::Window(window), Some(rtt)) = (&mut self.treatment, rtt) {
-            if self.round.count >= FREE_ROUNDS + DRAINING_ROUNDS {
+            if self.round.count >= self.dips_from.max(FREE_ROUNDS + DRAINING_ROUNDS) {
                 paths.measure_again(seen.time, self.path, rtt);
             }
             if paths.is_dip(seen.time, self.path.0) {

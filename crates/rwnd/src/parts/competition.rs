@@ -109,8 +109,8 @@ enum Phase {
     Dipping { in_force: u32 },
     /// Control released for `rounds` of `wait` round trips, and there may have been a change.
     Released { rounds: u32, wait: u32, has_changed: bool },
-    /// Control in force to measure whether that shortens the queue.
-    Probing { rounds: u32, in_force: u32, wait: u32 },
+    /// Control in force, with the window of the beginning, to measure whether that shortens the queue.
+    Probing { rounds: u32, in_force: u32, wait: u32, window: Bytes },
 }
 
 /// Releases a control where the queue is that of others, and where an upload of the device delays the ACKs.
@@ -140,7 +140,8 @@ enum Phase {
 /// A released window does not restrict the sender, whose own congestion control competes with the cwnd that it had before
 /// the window shrank. 64 round trips later the control is in force again, and remains so if the queue is short in a round
 /// trip. If it has not been after two round trips in which the window was in force and the queue did not shrink any more, the
-/// wait is twice as long, up to 1024 round trips. A probe lasts about four round trips: 6 % of the first wait, 3 % of the
+/// wait is twice as long, up to 1024 round trips. In a probe the window stays: it is enough for the rate until then without
+/// the queue, and a smaller one would only cost more. A probe lasts about four round trips: 6 % of the first wait, 3 % of the
 /// second. It begins after a quarter of the wait if the minimum queue of a round trip is 0.7 times its mean, or the rate of
 /// two is 1.3 times its mean: the competitor may have gone, or another control that was released because of this one probes.
 /// Two controls that each take the other for a competitor therefore probe together.
@@ -214,11 +215,13 @@ impl Competition {
         self.is_behind_upload || matches!(self.phase, Phase::Released { .. })
     }
 
-    /// Returns the window in place of the control's, if any: one that does not restrict the sender, or a dip.
+    /// Returns the window in place of the control's, if any: one that does not restrict the sender, that of a probe, or a
+    /// dip.
     pub fn window(&self, mss: Bytes) -> Option<Bytes> {
         match self.phase {
             _ if self.is_released() => Some(Bytes((HEADROOM * self.data) as u64)),
             Phase::Dipping { .. } => Some(mss * DIP_SEGMENTS),
+            Phase::Probing { window, .. } => Some(window),
             _ => None,
         }
     }
@@ -270,7 +273,7 @@ impl Competition {
                 let rounds = rounds + 1;
                 if rounds >= wait || has_changed && rounds >= wait / EARLIEST {
                     self.data_before = self.data;
-                    Phase::Probing { rounds: 0, in_force: 0, wait }
+                    Phase::Probing { rounds: 0, in_force: 0, wait, window: segment.window }
                 } else {
                     Phase::Released { rounds, wait, has_changed }
                 }
@@ -280,8 +283,8 @@ impl Competition {
                 self.beside.accept();
                 Phase::Controlled
             }
-            Phase::Probing { rounds, in_force, wait } => {
-                let is_in_force = segment.is_in_force(segment.window);
+            Phase::Probing { rounds, in_force, wait, window } => {
+                let is_in_force = segment.is_in_force(window);
                 // Another control may be following.
                 let is_shrinking = min_queue.as_secs() < SHRINKING * self.mean_queue_s;
                 self.mean_queue_s = min_queue.as_secs();
@@ -289,7 +292,7 @@ impl Competition {
                 if in_force > PROBE_ROUNDS || rounds >= LONGEST_PROBE {
                     self.release(min_queue, round, (2 * wait).min(LONGEST_WAIT))
                 } else {
-                    Phase::Probing { rounds, in_force, wait }
+                    Phase::Probing { rounds, in_force, wait, window }
                 }
             }
         };
