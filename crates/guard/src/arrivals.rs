@@ -11,14 +11,15 @@ pub(crate) struct Arrivals {
     total: u64,
     /// Part of the total that no range has contained so far.
     ahead: u64,
-    /// Mean payload of a segment.
+    /// Payload of a full segment, and mean payload of the last ones.
+    full: u64,
     size: u64,
 }
 
 impl Arrivals {
-    /// Creates the state of a flow without data. `size`: payload of a full segment in bytes.
-    pub fn new(size: u64) -> Arrivals {
-        Arrivals { size, ..Arrivals::default() }
+    /// Creates the state of a flow without data. `full`: payload of a full segment in bytes.
+    pub fn new(full: u64) -> Arrivals {
+        Arrivals { full, size: full, ..Arrivals::default() }
     }
 
     /// Adds what a report contains: bytes of ranges that were not reported before, and the number of segments since the
@@ -27,7 +28,8 @@ impl Arrivals {
         let by_number = self.size * u64::from(segments);
         if !has_gap && self.ahead == 0 {
             self.total += new;
-            self.size = new.checked_div(segments.into()).filter(|size| *size > 0).unwrap_or(self.size);
+            let size = new.checked_div(segments.into()).filter(|size| *size > 0);
+            self.size = size.map_or(self.size, |size| size.min(self.full));
             return;
         }
         let late = new.saturating_sub(by_number).min(self.ahead);

@@ -37,9 +37,11 @@ const DIP_SEGMENTS: u64 = 4;
 /// Round trips with a lowered window after which a connection may begin a dip. Before, what was in flight at the end of
 /// slow start is still queued, longer than a dip drains: the dip's minimum would contain that queue.
 const DRAINING_ROUNDS: u32 = 4;
-/// Round trips after a release in which it begins none: the control may be probing whether the competitor has gone, and the
-/// minimum would contain its queue.
+/// Round trips after a release beside other traffic in which it begins none: the control may be probing whether that has
+/// gone, and the minimum would contain its queue. Without other traffic a longer path looks like a competitor, too.
 const PROBING_ROUNDS: u32 = 16;
+/// Reciprocal of the share of that traffic in the arrivals at the interface.
+const SHARED: u64 = 5;
 /// Round trips after a change of the route whose RTTs may be those of the former route.
 const UNSETTLED_ROUNDS: u32 = 3;
 /// Largest window (RFC 7323 §2.3): sequence numbers of a connection are not farther from each other.
@@ -313,8 +315,10 @@ struct Flow {
     changes: u32,
     /// Round trips to come whose RTTs are not those of the path.
     unsettled: u32,
-    /// Round trip before which the connection begins no dip.
+    /// Round trip before which the connection begins no dip, and the bytes of controlled flows and of other traffic up to
+    /// the last round trip.
     dips_from: u32,
+    arrived: (Bytes, Bytes),
     /// Least RTT by the kernel.
     kernel_rtt: Option<Span>,
     /// Mean RTT between router and receiver; zero at the receiver.
@@ -348,6 +352,7 @@ impl Flow {
             changes: 0,
             unsettled: 0,
             dips_from: 0,
+            arrived: (Bytes::ZERO, Bytes::ZERO),
             kernel_rtt: None,
             lan_rtt: Span::ZERO,
         }
@@ -489,8 +494,15 @@ impl Flow {
             self.controller = None;
             self.round.count = 0;
         }
-        if self.treatment == Treatment::Untouched(Reason::Competitor) {
-            self.dips_from = self.round.count + PROBING_ROUNDS;
+        if has_ended {
+            let (controlled, others) = std::mem::replace(&mut self.arrived, (device.received, device.others));
+            // An interface whose index another one had begins anew.
+            let controlled = device.received - controlled.min(device.received);
+            let others = device.others - others.min(device.others);
+            let is_shared = others * SHARED > controlled + others;
+            if is_shared && self.treatment == Treatment::Untouched(Reason::Competitor) {
+                self.dips_from = self.round.count + PROBING_ROUNDS;
+            }
         }
         let rtt = self.rtt();
         if let (Treatment::Window(window), Some(rtt)) = (&mut self.treatment, rtt) {
@@ -979,6 +991,29 @@ pub(crate) mod tests {
         let windows: Vec<_> = (0..40).map(|_| second.receive(&mut policy, 40)).collect();
         assert!(windows.contains(&Some(Bytes(4000))), "a dip: {windows:?}");
         assert_eq!(min_rtt(&policy), Some(Span::from_millis(20)));
+    }
+
+    /// The minimum RTT of the path is due to be measured again while the control probes whether a competitor has gone.
+    #[test]
+    fn a_dip_measures_a_longer_path_and_not_the_queue_of_other_traffic() {
+        let min_rtt = |is_shared: bool| {
+            let mut policy =
+                policy(r#"{"kind": "drwa", "lambda": 1.5, "alpha": 0.0, "queue": "round-trip"}"#);
+            let mut connection = Connection::controlled(&mut policy);
+            connection.rtt = Span::from_millis(500);
+            let mut carried = Carried::default();
+            for _ in 0..800 {
+                let offered = connection.seen.edge - connection.seen.ack;
+                let segments = (offered / MSS).min(10);
+                carried.down += Bytes(u64::from(MSS * segments + if is_shared { 20 * MSS } else { 0 }));
+                policy.note_carried(connection.seen.interface, carried);
+                let window = connection.receive(&mut policy, segments);
+                connection.offered = window.map_or(10 * MSS, |window| window.0 as u32);
+            }
+            policy.flows().next().unwrap().min_rtt
+        };
+        assert_eq!(min_rtt(true), Some(Span::from_millis(20)));
+        assert_eq!(min_rtt(false), Some(Span::from_millis(500)));
     }
 
     #[test]
