@@ -186,7 +186,8 @@ impl RwndController for Drwa {
 
     fn capabilities(&self) -> Capabilities {
         let uses_one_way_delay = self.params.queue == Some(Queue::Downlink);
-        let needs = DeviceNeeds { connections: uses_one_way_delay || self.competition.is_some(), link: false };
+        let needs =
+            DeviceNeeds { connections: uses_one_way_delay || self.competition.is_some(), link: false };
         Capabilities { uses_one_way_delay, max_window_scale: MAX_SHIFT, needs, ..Capabilities::default() }
     }
 

@@ -1,7 +1,7 @@
 //! Handover to a better cell once the serving cell's quality is low.
 
 use super::{Context, Event, Handover, Quantity, Report, Trigger, rsrq_of_index};
-use crate::identity::{CellId};
+use crate::identity::CellId;
 use airwnd_catalog::Params;
 use airwnd_units::{Db, Span};
 

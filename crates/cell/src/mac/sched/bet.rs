@@ -1,10 +1,13 @@
 //! Blind equal throughput.
 
-use crate::identity::UeSlot;
 use super::averages::RateAverages;
 use super::best::best_of_tti;
-use super::{Candidates, Capabilities, Domain, Grants, Grid, LinkAdaptation, PerUe, Properties, Rbgs, Scheduler, Weighted};
+use super::{
+    Candidates, Capabilities, Domain, Grants, Grid, LinkAdaptation, PerUe, Properties, Rbgs, Scheduler,
+    Weighted,
+};
 use crate::bearer::Bearer;
+use crate::identity::UeSlot;
 use airwnd_catalog::Params;
 use airwnd_phy::Cqi;
 use airwnd_units::{Bytes, Tti};
@@ -120,7 +123,10 @@ impl Scheduler for Bet {
 
 impl Capabilities for Bet {
     fn properties(&self) -> Properties {
-        Properties { serves_idle: self.params.quirks.serves_idle, ..Properties::new(LinkAdaptation::Wideband) }
+        Properties {
+            serves_idle: self.params.quirks.serves_idle,
+            ..Properties::new(LinkAdaptation::Wideband)
+        }
     }
 
     fn per_ue(&mut self) -> Option<&mut dyn PerUe> {

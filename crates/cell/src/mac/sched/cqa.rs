@@ -1,9 +1,12 @@
 //! Channel and QoS aware scheduler.
 
-use crate::identity::UeSlot;
 use super::averages::RateAverages;
-use super::{ByDelay, Candidates, Capabilities, Grants, Grid, LinkAdaptation, PerUe, Properties, Rbgs, Scheduler, UeView, settle};
+use super::{
+    ByDelay, Candidates, Capabilities, Grants, Grid, LinkAdaptation, PerUe, Properties, Rbgs, Scheduler,
+    UeView, settle,
+};
 use crate::bearer::Bearer;
+use crate::identity::UeSlot;
 use crate::qci::Qci;
 use airwnd_catalog::{Choice, Params};
 use airwnd_phy::Cqi;

@@ -1,12 +1,12 @@
 //! Exponential proportional fair.
 
-use crate::identity::UeSlot;
 use super::averages::RateAverages;
 use super::delay::Urgency;
 use super::metric::{Metric, MetricScheduler};
 use super::pf::RelativeRate;
 use super::{Grid, UeView, settle};
 use crate::bearer::Bearer;
+use crate::identity::UeSlot;
 use crate::qci::Qci;
 use airwnd_catalog::{Choice, Params};
 use airwnd_phy::Cqi;
@@ -139,7 +139,9 @@ mod tests {
 
     fn first(settings: &str, users: &[UeView]) -> u16 {
         let mut exp_pf = scheduler(settings);
-        users.iter().for_each(|ue| exp_pf.admit(ue.slot, &bearer(if ue.slot == UeSlot(0) { 9 } else { 7 }, 0)));
+        users
+            .iter()
+            .for_each(|ue| exp_pf.admit(ue.slot, &bearer(if ue.slot == UeSlot(0) { 9 } else { 7 }, 0)));
         grants_of(&mut *exp_pf, users, &[])[0].0
     }
 

@@ -1,10 +1,10 @@
 //! Largest weighted delay first.
 
-use crate::identity::UeSlot;
 use super::delay::Urgency;
 use super::metric::{Metric, MetricScheduler};
 use super::{Grid, UeView};
 use crate::bearer::Bearer;
+use crate::identity::UeSlot;
 use crate::qci::Qci;
 use airwnd_catalog::Params;
 use airwnd_phy::Cqi;

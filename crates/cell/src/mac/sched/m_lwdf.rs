@@ -1,12 +1,12 @@
 //! Modified largest weighted delay first.
 
-use crate::identity::UeSlot;
 use super::averages::RateAverages;
 use super::delay::Urgency;
 use super::metric::{Metric, MetricScheduler};
 use super::pf::RelativeRate;
 use super::{Grid, UeView};
 use crate::bearer::Bearer;
+use crate::identity::UeSlot;
 use crate::qci::Qci;
 use airwnd_catalog::Params;
 use airwnd_phy::Cqi;

@@ -1,11 +1,14 @@
 //! Priority set scheduler.
 
-use crate::identity::UeSlot;
 use super::averages::{LANES, RateAverages, settle_in_lanes};
 use super::best::best_per_group_of;
 use super::top_k::{Lanes, NextLanes, Ranking, Selection, Threshold, limit_below, ranked};
-use super::{Candidates, Capabilities, Grants, Grid, LinkAdaptation, PerUe, Properties, Rbgs, Scheduler, SecondPass, UeView, settle};
+use super::{
+    Candidates, Capabilities, Grants, Grid, LinkAdaptation, PerUe, Properties, Rbgs, Scheduler, SecondPass,
+    UeView, settle,
+};
 use crate::bearer::Bearer;
+use crate::identity::UeSlot;
 use crate::mac::make_room;
 use crate::mac::slots::Slots;
 use airwnd_catalog::{Choice, Params};

@@ -1,10 +1,11 @@
 //! Round robin.
 
-use crate::identity::UeSlot;
 use super::{
-    Candidates, Capabilities, Grants, Grid, LinkAdaptation, PerUe, Properties, Rbgs, Scheduler, SecondPass, UeView,
+    Candidates, Capabilities, Grants, Grid, LinkAdaptation, PerUe, Properties, Rbgs, Scheduler, SecondPass,
+    UeView,
 };
 use crate::bearer::Bearer;
+use crate::identity::UeSlot;
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Tti};
 

@@ -1,8 +1,11 @@
 //! Token bank fair queueing.
 
-use crate::identity::UeSlot;
-use super::{Candidates, Capabilities, Domain, Grants, Grid, LinkAdaptation, PerUe, Properties, Rbgs, Scheduler, SecondPass, UeView, settle};
+use super::{
+    Candidates, Capabilities, Domain, Grants, Grid, LinkAdaptation, PerUe, Properties, Rbgs, Scheduler,
+    SecondPass, UeView, settle,
+};
 use crate::bearer::Bearer;
+use crate::identity::UeSlot;
 use airwnd_catalog::Params;
 use airwnd_phy::Cqi;
 use airwnd_units::{BitRate, Bytes, Tti};
@@ -349,7 +352,10 @@ mod tests {
         (0..11).for_each(|slot| tbfq.admit(UeSlot(slot), &Bearer::default()));
         // 10 TTIs: a pool of 1 B, 999 B given to the bank by each UE
         tbfq.on_idle(10);
-        assert_eq!((tbfq.bank, tbfq.accounts[0].given, tbfq.budget(UeSlot(0), tbfq.bank)), (11 * 999, 999, 301));
+        assert_eq!(
+            (tbfq.bank, tbfq.accounts[0].given, tbfq.budget(UeSlot(0), tbfq.bank)),
+            (11 * 999, 999, 301)
+        );
         for paid in [301, 699 + 400] {
             tbfq.pay(UeSlot(0), Bytes(paid));
         }

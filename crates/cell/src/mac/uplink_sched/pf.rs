@@ -1,7 +1,7 @@
 //! Proportional fair in the uplink.
 
-use crate::identity::UeSlot;
 use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
+use crate::identity::UeSlot;
 use crate::mac::sched::{self, averages::RateAverages};
 use crate::mac::uplink_adaptation::Schemes;
 use airwnd_catalog::Params;

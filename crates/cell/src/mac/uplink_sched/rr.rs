@@ -1,7 +1,7 @@
 //! Round robin in the uplink.
 
-use crate::identity::UeSlot;
 use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
+use crate::identity::UeSlot;
 use crate::mac::sched;
 use crate::mac::uplink_adaptation::Schemes;
 use airwnd_catalog::{Choice, Params};
@@ -154,7 +154,11 @@ mod tests {
     #[test]
     fn runs_are_equal_and_the_turn_moves_when_the_carrier_is_full() {
         let users: Vec<UplinkView> = (0..7)
-            .map(|slot| UplinkView { slot: UeSlot(slot), buffer: Bytes(1000), link: Link::Carrier(Some(Cqi(7))) })
+            .map(|slot| UplinkView {
+                slot: UeSlot(slot),
+                buffer: Bytes(1000),
+                link: Link::Carrier(Some(Cqi(7))),
+            })
             .collect();
         let mut rr = Rr::new(
             Params { quirks: Quirks { turn: Turn::FullCarrier } },
@@ -175,7 +179,11 @@ mod tests {
     #[test]
     fn ues_without_room_begin_the_next_round() {
         let users: Vec<UplinkView> = (0..10)
-            .map(|slot| UplinkView { slot: UeSlot(slot), buffer: Bytes(1000), link: Link::Carrier(Some(Cqi(7))) })
+            .map(|slot| UplinkView {
+                slot: UeSlot(slot),
+                buffer: Bytes(1000),
+                link: Link::Carrier(Some(Cqi(7))),
+            })
             .collect();
         let runs = |turn, downlink: sched::Spec| {
             let mut rr = Rr::new(Params { quirks: Quirks { turn } }, &downlink);
