@@ -58,7 +58,7 @@ KEYS = ("link", "place", "beside", "control", "run")
 PINGS = ("base_ms", "p50_ms", "p95_ms", "p99_ms")
 COLUMNS = (*KEYS, "mbps", "beside_mbps", *PINGS, "load", "late_us")
 IPERF_PORT, QUIC_PORT = 5999, 4433
-QUIC = f"{sys.executable} {SERVER}/quic.py"
+QUIC = shlex.join([sys.executable, str(SERVER / "quic.py")])
 _PING_BEFORE_S = 2.0
 
 

@@ -292,8 +292,10 @@ def test_the_page_of_guards_has_the_measured_figures(
 ) -> None:
     """The page has what its program writes, and the tables of the other programs."""
     guard = ROOT / "experiments" / "guard"
-    page, beside, shape, simulated = (
-        script(name, guard) for name in ("page", "beside", "shape", "simulated")
+    # Scripts import those beside them.
+    monkeypatch.syspath_prepend(guard)
+    page, beside, shape, simulated, household = (
+        script(name, guard) for name in ("results_page", "beside", "shape", "simulated", "household")
     )
     text = (guard / "RESULTS.md").read_text(encoding="utf-8")
     measured, mark, by_hand = text.partition(page.BY_HAND)
@@ -307,6 +309,7 @@ def test_the_page_of_guards_has_the_measured_figures(
         assert row.split("|", 3)[3] in by_hand, row
     with (guard / "simulated.csv").open(encoding="utf-8", newline="") as file:
         assert "".join(simulated.table(list(csv.DictReader(file)))) in by_hand
+    assert "".join(household.table(shape.read(guard / "household.csv"))) in by_hand
 
 
 def test_measures_of_a_guarded_download() -> None:

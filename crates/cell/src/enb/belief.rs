@@ -1,4 +1,4 @@
-//! What a cell believes of a UE's uplink backlog.
+//! The belief of a cell in a UE's uplink backlog.
 
 use airwnd_units::Bytes;
 

@@ -35,7 +35,7 @@ pub(super) struct BlockGrant<'a> {
     pub power: Headroom<'a>,
 }
 
-/// What a UE puts into the block of a grant: data and control elements; `None`: it leaves the grant unused.
+/// Content of the block of a grant: data and control elements; `None`: it leaves the grant unused.
 pub(super) type Filled = Option<(Option<Content>, Elements)>;
 
 impl UeTable {

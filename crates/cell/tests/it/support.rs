@@ -192,7 +192,7 @@ impl<'a> Run<'a> {
             if packet == Some(now) {
                 self.enqueue(now, now);
             }
-            // What has just entered may need it, too.
+            // Packets that have just entered may need it, too.
             if let Some(tti) = tti.filter(|tti| clock.start(*tti) == now) {
                 self.advance(tti);
                 soonest = tti + 1;
@@ -250,7 +250,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What has become of a sequence of packets.
+/// Fate of a sequence of packets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flow {
     /// Number of packets sent.

@@ -1,4 +1,4 @@
-//! What an endpoint counts and estimates, for its owner.
+//! Counters and estimates of an endpoint, for its owner.
 
 use super::{Endpoint, Failure, State};
 use crate::cc;

@@ -1,4 +1,4 @@
-//! What cells believe of their UEs' backlogs in other simulators, for comparisons.
+//! Beliefs of cells in their UEs' backlogs in other simulators, for comparisons.
 
 mod lena;
 mod ns3;

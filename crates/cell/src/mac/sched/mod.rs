@@ -337,7 +337,7 @@ pub trait Scheduler: Capabilities + Send {
     fn on_served(&mut self, served: &[(UeSlot, Bytes)]);
 }
 
-/// What a scheduler reads and which optional traits it has.
+/// Inputs of a scheduler, and the optional traits that it has.
 pub trait Capabilities {
     /// Constants of the scheduler, read once.
     fn properties(&self) -> Properties;
