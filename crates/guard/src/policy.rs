@@ -37,11 +37,6 @@ const DIP_SEGMENTS: u64 = 4;
 /// Round trips with a lowered window after which a connection may begin a dip. Before, what was in flight at the end of
 /// slow start is still queued, longer than a dip drains: the dip's minimum would contain that queue.
 const DRAINING_ROUNDS: u32 = 4;
-/// Round trips after a release beside other traffic in which it begins none: the control may be probing whether that has
-/// gone, and the minimum would contain its queue. Without other traffic a longer path looks like a competitor, too.
-const PROBING_ROUNDS: u32 = 16;
-/// Reciprocal of the share of that traffic in the arrivals at the interface.
-const SHARED: u64 = 5;
 /// Round trips after a change of the route whose RTTs may be those of the former route.
 const UNSETTLED_ROUNDS: u32 = 3;
 /// Largest window (RFC 7323 §2.3): sequence numbers of a connection are not farther from each other.
@@ -315,10 +310,6 @@ struct Flow {
     changes: u32,
     /// Round trips to come whose RTTs are not those of the path.
     unsettled: u32,
-    /// Round trip before which the connection begins no dip, and the bytes of controlled flows and of other traffic up to
-    /// the last round trip.
-    dips_from: u32,
-    arrived: (Bytes, Bytes),
     /// Least RTT by the kernel.
     kernel_rtt: Option<Span>,
     /// Mean RTT between router and receiver; zero at the receiver.
@@ -351,8 +342,6 @@ impl Flow {
             copied: 0,
             changes: 0,
             unsettled: 0,
-            dips_from: 0,
-            arrived: (Bytes::ZERO, Bytes::ZERO),
             kernel_rtt: None,
             lan_rtt: Span::ZERO,
         }
@@ -391,7 +380,6 @@ impl Flow {
     fn restart(&mut self) {
         self.controller = None;
         self.round = Round::new(self.seen);
-        self.dips_from = 0;
     }
 
     /// The path has become another one.
@@ -494,19 +482,12 @@ impl Flow {
             self.controller = None;
             self.round.count = 0;
         }
-        if has_ended {
-            let (controlled, others) = std::mem::replace(&mut self.arrived, (device.received, device.others));
-            // An interface whose index another one had begins anew.
-            let controlled = device.received - controlled.min(device.received);
-            let others = device.others - others.min(device.others);
-            let is_shared = others * SHARED > controlled + others;
-            if is_shared && self.treatment == Treatment::Untouched(Reason::Competitor) {
-                self.dips_from = self.round.count + PROBING_ROUNDS;
-            }
-        }
+        // Its queue would be in the minimum. Without other traffic a longer path looks like a competitor, too.
+        let is_beside_others =
+            self.controller.as_ref().is_some_and(|controller| controller.is_beside_others());
         let rtt = self.rtt();
         if let (Treatment::Window(window), Some(rtt)) = (&mut self.treatment, rtt) {
-            if self.round.count >= self.dips_from.max(FREE_ROUNDS + DRAINING_ROUNDS) {
+            if self.round.count >= FREE_ROUNDS + DRAINING_ROUNDS && !is_beside_others {
                 paths.measure_again(seen.time, self.path, rtt);
             }
             if paths.is_dip(seen.time, self.path.0) {
@@ -764,6 +745,18 @@ pub(crate) mod tests {
             policy.on_observation(&self.seen).and_then(|target| target.window)
         }
 
+        /// Segments that a sender with a cwnd of ten may send.
+        fn sendable(&self) -> u32 {
+            ((self.seen.edge - self.seen.ack) / MSS).min(10)
+        }
+
+        /// These segments arrive one RTT after the last; the window is offered from then on.
+        fn receive_sendable(&mut self, policy: &mut Policy) -> Option<Bytes> {
+            let window = self.receive(policy, self.sendable());
+            self.offered = window.map_or(10 * MSS, |window| window.0 as u32);
+            window
+        }
+
         fn treatment(&self, policy: &Policy) -> Treatment {
             policy.flows().find(|status| status.flow == self.seen.flow).unwrap().treatment
         }
@@ -848,9 +841,7 @@ pub(crate) mod tests {
         let mut arrive = |connection: &mut Connection, rounds: u32| {
             let mut released = 0;
             for _ in 0..rounds {
-                let offered = connection.seen.edge - connection.seen.ack;
-                let window = connection.receive(&mut policy, (offered / MSS).min(10));
-                connection.offered = window.map_or(10 * MSS, |window| window.0 as u32);
+                let window = connection.receive_sendable(&mut policy);
                 released += u32::from(window.is_none());
             }
             (released, connection.treatment(&policy))
@@ -1003,12 +994,10 @@ pub(crate) mod tests {
             connection.rtt = Span::from_millis(500);
             let mut carried = Carried::default();
             for _ in 0..800 {
-                let offered = connection.seen.edge - connection.seen.ack;
-                let segments = (offered / MSS).min(10);
-                carried.down += Bytes(u64::from(MSS * segments + if is_shared { 20 * MSS } else { 0 }));
+                let others = if is_shared { 20 } else { 0 };
+                carried.down += Bytes(u64::from(MSS * (connection.sendable() + others)));
                 policy.note_carried(connection.seen.interface, carried);
-                let window = connection.receive(&mut policy, segments);
-                connection.offered = window.map_or(10 * MSS, |window| window.0 as u32);
+                connection.receive_sendable(&mut policy);
             }
             policy.flows().next().unwrap().min_rtt
         };

@@ -218,6 +218,11 @@ pub trait RwndController: Debug + Send + Sync {
     fn is_released(&self) -> bool {
         false
     }
+    /// Returns whether other traffic of the device may keep the queue: the controller is released beside it, or probes
+    /// whether it has gone.
+    fn is_beside_others(&self) -> bool {
+        false
+    }
     /// Returns whether the last arrival has opened the window. The receiver then acknowledges at once, as Linux does
     /// (tcp_grow_window), so that the sender can use the larger window.
     fn has_opened(&self) -> bool {

@@ -162,6 +162,10 @@ impl RwndController for Drwa {
         self.competition.as_ref().is_some_and(Competition::is_released)
     }
 
+    fn is_beside_others(&self) -> bool {
+        self.competition.as_ref().is_some_and(Competition::is_beside_others)
+    }
+
     fn on_copied(&mut self, now: Time, copied: Bytes, view: &RecvView) {
         //= exception drwa-receiver-rtt
         let Some(round) = self.rounds.add(now, copied, view.rtt) else { return };

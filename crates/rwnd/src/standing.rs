@@ -53,8 +53,8 @@ const HEADROOM: f64 = 2.0;
 /// mean error of timestamps. Q is the queue in which this connection began, which its minimum one-way delay contains, if
 /// another connection of the device has seen the path without it: the lesser of the excess of its minimum RTT, and of the
 /// minimum of U (below). It counts up to the queue that the control itself keeps: which direction had more is unknown, and
-/// an uplink's queue must not shrink the window. The capacity is the quotient of two sums over intervals, in which the weight of an interval decreases with its
-/// age by `memory`:
+/// an uplink's queue must not shrink the window. The capacity is the quotient of two sums over intervals, in which the
+/// weight of an interval decreases with its age by `memory`:
 ///
 /// ```math
 /// C = \frac{\sum_{q_i \ge t_i - t_{i-1}} e^{-(t - t_i) / \mathrm{memory}}\, \mathrm{bytes}_i}
@@ -98,11 +98,12 @@ const HEADROOM: f64 = 2.0;
 /// dip to four segments must then leave at least half an RTT of it. If a fifth of what arrives at the device has no such
 /// control, eight round trips suffice, or two if that traffic has grown by a quarter, or, in the first five, if it has
 /// tripled or the queue was there before. Round trips in which more than twice the window is still offered count only
-/// then. Released, the receiver offers twice the data of a round trip, or what that was before the window shrank. It tries the control again after 64 round trips, or 16 if the queue has shrunk to 0.7 times or
-/// the rate grown to 1.3 times its mean; if the queue is not short then, it is released for twice as long, up to 1024 round
-/// trips. A probe lasts about four round trips, 6 % of the first wait and 3 % of the next. The window is also released
-/// while the device uploads and U exceeds the minimum RTT: the ACKs between the upload's segments arrive in groups, and so
-/// do the segments of the download (Zhang, Shenker and Clark, SIGCOMM 1991).
+/// then. Released, the receiver offers twice the data of a round trip, or what that was before the window shrank. It
+/// tries the control again after 64 round trips, or 16 if the queue has shrunk to 0.7 times or the rate grown to 1.3
+/// times its mean; if the queue is not short then, it is released for twice as long, up to 1024 round trips. A probe
+/// lasts about four round trips, 6 % of the first wait and 3 % of the next. The window is also released while the
+/// device uploads and U exceeds the minimum RTT: the ACKs between the upload's segments arrive in groups, and so do
+/// the segments of the download (Zhang, Shenker and Clark, SIGCOMM 1991).
 ///
 /// Longer routes: after a change to one, every segment looks queued, C is the delivery rate, and the window shrinks. A
 /// queue of the window's own is empty at times. If every segment of 4 s had a queueing delay above target + 2 ms, a probe
@@ -624,6 +625,10 @@ impl RwndController for Standing {
 
     fn is_released(&self) -> bool {
         self.competition.as_ref().is_some_and(Competition::is_released)
+    }
+
+    fn is_beside_others(&self) -> bool {
+        self.competition.as_ref().is_some_and(Competition::is_beside_others)
     }
 
     fn capabilities(&self) -> Capabilities {

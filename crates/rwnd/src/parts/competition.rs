@@ -160,6 +160,8 @@ pub(crate) struct Competition {
     /// Traffic of the device, and consecutive round trips with a queue that does not shrink beside other traffic.
     beside: Beside,
     shared_rounds: u32,
+    /// Whether there was enough other traffic in the last round trip to keep a queue.
+    is_shared: bool,
     /// Whether there has been a round trip without a queue.
     has_been_short: bool,
     /// Minimum queue of the last round trip.
@@ -192,6 +194,7 @@ impl Competition {
             total: 0,
             beside: Beside::new(),
             shared_rounds: 0,
+            is_shared: false,
             has_been_short: false,
             last_queue: Span::ZERO,
             is_behind_upload: false,
@@ -208,6 +211,12 @@ impl Competition {
     /// Returns whether a probe restricts the sender.
     pub fn is_probing(&self) -> bool {
         matches!(self.phase, Phase::Probing { .. })
+    }
+
+    /// Returns whether other traffic of the device may keep the queue: the control is released beside it, or probes whether
+    /// it has gone.
+    pub fn is_beside_others(&self) -> bool {
+        self.is_shared && matches!(self.phase, Phase::Released { .. } | Phase::Probing { .. })
     }
 
     /// Returns whether the sender is not to be restricted.
@@ -238,6 +247,7 @@ impl Competition {
         }
         let rate = self.bytes as f64 / duration.as_secs();
         let traffic = self.beside.on_round(duration, segment.device);
+        self.is_shared = traffic.is_shared;
         let link_rate = rate * traffic.multiple;
         let min_rtt_s = (segment.base_rtt + self.min_queue).as_secs();
         let controlled_rate = traffic.controlled.unwrap_or(rate);
