@@ -22,11 +22,9 @@ it. The first 3 s do not count, except in the rate of uploads, of which the rece
 """
 
 import argparse
-import csv
 import json
 import os
 import shlex
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,8 +53,6 @@ CONTROLS = ("none", "standing", "drwa", "shape")
 """``shape``: ``standing`` and shapers of both directions."""
 PLACES = ("receiver", "router")
 KEYS = ("link", "place", "beside", "control", "run")
-PINGS = ("base_ms", "p50_ms", "p95_ms", "p99_ms")
-COLUMNS = (*KEYS, "mbps", "beside_mbps", *PINGS, "load", "late_us")
 IPERF_PORT, QUIC_PORT = 5999, 4433
 QUIC = shlex.join([sys.executable, str(SERVER / "quic.py")])
 _PING_BEFORE_S = 2.0
@@ -118,13 +114,7 @@ def measure(options: argparse.Namespace) -> int:
                 sys.stderr.write(f"household.py: {error}\n")
                 failures += 1
                 continue
-            is_new = not options.out.exists()
-            with options.out.open("a", encoding="utf-8", newline="") as file:
-                writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-                if is_new:
-                    writer.writeheader()
-                writer.writerow(row)
-            sys.stderr.write(f"{' '.join(str(value) for value in row.values())}\n")
+            shape.append(options.out, row)
     return failures
 
 
@@ -144,28 +134,17 @@ def _session(
 ) -> dict[str, str | float | None]:
     script = folder / "session.sh"
     script.write_text("\n".join(client(options, cell, folder, group)) + "\n", encoding="utf-8")
-    command = [*shlex.split(options.airwnd), "link", *LINKS[cell.link], "--quiet"]
-    command += ["--seed", str(cell.run), "--summary", str(folder / "summary.json")]
     quic_server = f"{QUIC} server :: {QUIC_PORT} cubic {folder}/certificate"
-    servers = f"iperf3 -s -p {IPERF_PORT} & {quic_server} & exec iperf3 -s"
-    command += ["--lateness-limit", "60s", "--server", shlex.join(["sh", "-c", servers])]
-    load = os.getloadavg()[0]
-    limit_s = options.seconds + shape.SPARE_S
-    done = subprocess.run(  # noqa: S603 (our own command)
-        [*command, "--", "bash", str(script)], capture_output=True, text=True, check=False, timeout=limit_s
-    )
-    if done.returncode:
-        raise InputError(f"{' '.join(map(str, cell))}: {done.stderr.strip()[-500:]}")
-    pings = shape.pings(folder)
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    servers = shlex.join(["sh", "-c", f"iperf3 -s -p {IPERF_PORT} & {quic_server} & exec iperf3 -s"])
+    try:
+        measured = shape.run(options, LINKS[cell.link], servers, script, folder)
+    except InputError as error:
+        raise InputError(f"{' '.join(map(str, cell))}: {error}") from error
     return {
         **dict(zip(KEYS, cell, strict=True)),
         "mbps": shape.received(folder / "own.json"),
         "beside_mbps": beside_mbps(folder),
-        "base_ms": shape.quantile(pings.before, 0.5),
-        **{f"p{percent}_ms": shape.quantile(pings.during, percent / 100) for percent in (50, 95, 99)},
-        "load": round(load, 1),
-        "late_us": round(summary["link"]["lateness_us"]["p99"]),
+        **measured,
     }
 
 
@@ -190,9 +169,10 @@ def client(options: argparse.Namespace, cell: Cell, folder: Path, group: Path) -
     own = inside or "guarded"
     if cell.control != "none":
         rwnd = shlex.quote(GUARDS["standing" if cell.control == "shape" else cell.control])
-        yield from guard(f"{options.airwnd} guard {scope} --rwnd {rwnd}", "guarding", folder / "guard")
+        command = f"{options.airwnd} guard {scope} --rwnd {rwnd}"
+        yield from shape.started(command, "guarding", folder / "guard")
     if cell.control == "shape":
-        yield from guard(f"{options.airwnd} guard shape link", "shaping", folder / "shape")
+        yield from shape.started(f"{options.airwnd} guard shape link", "shaping", folder / "shape")
     ping = f"ping -4 -D -n -i 0.05 server > {folder}/ping"
     yield f"{'nsenter --net --target $client' if is_router else ''} {ping} & ping=$!"
     yield f"sleep {_PING_BEFORE_S:g}"
@@ -210,13 +190,6 @@ def client(options: argparse.Namespace, cell: Cell, folder: Path, group: Path) -
     yield f"{own} {iperf} -R {parallel} > {folder}/own.json"
     yield f"date +%s.%N > {folder}/end"
     yield "kill -INT $ping; wait $ping ${other-}; exit 0"
-
-
-def guard(command: str, word: str, printed: Path) -> Iterator[str]:
-    """Yield the lines that start a guard and wait for its first word."""
-    yield f"{command} > {printed} 2>&1 &"
-    yield f"for attempt in $(seq 200); do grep -q '^{word}' {printed} && break; sleep 0.05; done"
-    yield f"grep -q '^{word}' {printed} || {{ cat {printed} >&2; exit 3; }}"
 
 
 def table(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:

@@ -34,7 +34,9 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
+
+from airwnd.support.errors import InputError
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -50,19 +52,6 @@ LINKS: Mapping[str, Sequence[str]] = {
 CONTROLS = ("none", "fixed", "rule", "shape")
 WORKLOADS = ("down", "up", "both", "udp")
 """``udp``: datagrams at twice the rate of the uplink, beside a TCP flow to the client, 1000 B every 40 ms."""
-COLUMNS = (
-    "link",
-    "control",
-    "workload",
-    "down_mbps",
-    "up_mbps",
-    "base_ms",
-    "p50_ms",
-    "p95_ms",
-    "p99_ms",
-    "load",
-    "late_us",
-)
 SKIPPED_S, SPARE_S = 3.0, 120.0
 SHARE, MIN, BASE, MAX = 0.95, 0.25, 0.5, 2.0
 _REPLY = re.compile(r"^\[([0-9.]+)\] .* time=([0-9.]+) ms", re.MULTILINE)
@@ -138,18 +127,14 @@ def measure(options: argparse.Namespace) -> None:
             mean = {
                 way: float(rates[way][f"{way}_mbps"]) * 1e3 if way in rates else 0.0 for way in ("down", "up")
             }
-            row = session(options, link, control, workload, mean)
-            is_new = not options.out.exists()
-            options.out.parent.mkdir(parents=True, exist_ok=True)
-            with options.out.open("a", encoding="utf-8", newline="") as file:
-                writer = csv.DictWriter(file, COLUMNS)
-                if is_new:
-                    writer.writeheader()
-                writer.writerow(row)
-            sys.stderr.write(f"{' '.join(str(value) for value in row.values())}\n")
+            try:
+                row = session(options, link, control, workload, mean)
+            except InputError as error:
+                fail(f"{link}, {control}, {workload}: {error}")
+            append(options.out, row)
 
 
-def fail(message: str) -> None:
+def fail(message: str) -> NoReturn:
     """End with a message."""
     sys.stderr.write(f"shape.py: {message}\n")
     sys.exit(2)
@@ -168,33 +153,54 @@ def session(
             *workload_lines(options, workload, mean_kbps, folder),
         ]
         script.write_text("\n".join(lines), encoding="utf-8")
-        command = [
-            *shlex.split(options.airwnd),
-            "link",
-            *LINKS[link],
-            "--quiet",
-            "--summary",
-            str(folder / "summary.json"),
-        ]
-        command += ["--lateness-limit", "60s", "--server", _SERVER, "--", "bash", str(script)]
-        load = os.getloadavg()[0]
-        limit_s = options.seconds + SPARE_S
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit_s)  # noqa: S603
-        if done.returncode:
-            fail(f"{link}, {control}, {workload}: {done.stderr.strip()[-500:]}")
-        before, during = pings(folder)
-        late = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["link"]["lateness_us"]["p99"]
+        measured = run(options, LINKS[link], _SERVER, script, folder)
         return {
             "link": link,
             "control": control,
             "workload": workload,
             "down_mbps": received(folder / "down.json"),
             "up_mbps": received(folder / "up.json"),
-            "base_ms": quantile(before, 0.5),
-            **{f"p{percent}_ms": quantile(during, percent / 100) for percent in (50, 95, 99)},
-            "load": round(load, 1),
-            "late_us": round(late),
+            **measured,
         }
+
+
+def run(
+    options: argparse.Namespace, link: Sequence[str], servers: str, script: Path, folder: Path
+) -> dict[str, float | None]:
+    """Run a session of ``airwnd link``, and return its columns of ping, the machine's load and lateness.
+
+    Raises
+    ------
+    InputError
+        If it fails, with what it printed at last.
+    """
+    command = [*shlex.split(options.airwnd), "link", *link, "--quiet", "--summary", f"{folder}/summary.json"]
+    command += ["--lateness-limit", "60s", "--server", servers, "--", "bash", str(script)]
+    load = os.getloadavg()[0]
+    limit_s = options.seconds + SPARE_S
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit_s)  # noqa: S603
+    if done.returncode:
+        raise InputError(done.stderr.strip()[-500:])
+    before, during = pings(folder)
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    return {
+        "base_ms": quantile(before, 0.5),
+        **{f"p{percent}_ms": quantile(during, percent / 100) for percent in (50, 95, 99)},
+        "load": round(load, 1),
+        "late_us": round(summary["link"]["lateness_us"]["p99"]),
+    }
+
+
+def append(path: Path, row: Mapping[str, str | float | None]) -> None:
+    """Add a row to a file, which begins with the names of the columns, and print it."""
+    is_new = not path.exists()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(row), lineterminator="\n")
+        if is_new:
+            writer.writeheader()
+        writer.writerow(row)
+    sys.stderr.write(f"{' '.join(str(value) for value in row.values())}\n")
 
 
 def control_lines(
@@ -203,9 +209,8 @@ def control_lines(
     """Yield the shell lines that set the rates."""
     interfaces = {"down": "ifb-down", "up": "link"}
     if control == "shape":
-        yield f"{options.guard} shape link --qdisc {options.shaper} > {folder}/guard 2>&1 & guard=$!"
-        yield f"for attempt in $(seq 200); do grep -q '^shaping' {folder}/guard && break; sleep 0.05; done"
-        yield f"grep -q '^shaping' {folder}/guard || {{ cat {folder}/guard >&2; exit 3; }}"
+        command = f"{options.guard} shape link --qdisc {options.shaper}"
+        yield from started(command, "shaping", folder / "guard")
     if control in ("fixed", "rule"):
         yield f"shaper={options.shaper}"
         yield _SHAPERS
@@ -220,6 +225,13 @@ def control_lines(
                 f"{sys.executable} -I {HERE}/programs/autorate.py {interface} server {tbf} "
                 f"--min {minimum} --base {base} --max {maximum} > /dev/null & "
             )
+
+
+def started(command: str, word: str, printed: Path) -> Iterator[str]:
+    """Yield the shell lines that start a guard and wait for its first word."""
+    yield f"{command} > {printed} 2>&1 &"
+    yield f"for attempt in $(seq 200); do grep -q '^{word}' {printed} && break; sleep 0.05; done"
+    yield f"grep -q '^{word}' {printed} || {{ cat {printed} >&2; exit 3; }}"
 
 
 def workload_lines(

@@ -213,21 +213,24 @@ def test_samples_and_marks_are_in_the_file(tmp_path: File) -> None:
     assert len(marked) == run.flows["packets_marked"][0] > 0
 
 
+#: A car that is handed over from one cell to the other.
+DRIVE: dict[str, Any] = {
+    "name": "drive",
+    "duration": "3s",
+    "handover": {"algorithm": "a3-rsrp"},
+    "site": [{"position": ["0m", "0m"]}, {"position": ["400m", "0m"]}],
+    "ue": [
+        {
+            "name": "car",
+            "placement": {"kind": "list", "points": [["150m", "20m"]]},
+            "mobility": {"kind": "constant-velocity", "speed": "40m/s"},
+        }
+    ],
+}
+
+
 def test_handovers_are_in_the_file(tmp_path: File) -> None:
-    settings = {
-        "name": "drive",
-        "duration": "3s",
-        "handover": {"algorithm": "a3-rsrp"},
-        "site": [{"position": ["0m", "0m"]}, {"position": ["400m", "0m"]}],
-        "ue": [
-            {
-                "name": "car",
-                "placement": {"kind": "list", "points": [["150m", "20m"]]},
-                "mobility": {"kind": "constant-velocity", "speed": "40m/s"},
-            }
-        ],
-    }
-    path = Path(Scenario.from_dict(settings), 1, series="100ms", qlog=tmp_path / "x.qlog")
+    path = Path(Scenario.from_dict(DRIVE), 1, series="100ms", qlog=tmp_path / "x.qlog")
     path.run(Stack(0.1, 200), Stack(0.1, 200), 3.0, ue="car")
     run = path.finish()
     log = json.loads((tmp_path / "x.qlog").read_text(encoding="utf-8"))
@@ -244,21 +247,7 @@ def test_handovers_are_in_the_file(tmp_path: File) -> None:
 
 
 def test_the_radio_interface_is_in_the_file(tmp_path: File) -> None:
-    settings = {
-        "name": "drive",
-        "duration": "3s",
-        "handover": {"algorithm": "a3-rsrp"},
-        "site": [{"position": ["0m", "0m"]}, {"position": ["400m", "0m"]}],
-        "ue": [
-            {"name": "other"},
-            {
-                "name": "car",
-                "placement": {"kind": "list", "points": [["150m", "20m"]]},
-                "mobility": {"kind": "constant-velocity", "speed": "40m/s"},
-            },
-        ],
-        "flow": [{"ue": "other"}],
-    }
+    settings = {**DRIVE, "ue": [{"name": "other"}, *DRIVE["ue"]], "flow": [{"ue": "other"}]}
     scenario = Scenario.from_dict(settings)
 
     def connect(name: str, **more: Any) -> Run:
