@@ -91,8 +91,7 @@ class Receiver(airwnd.Endpoint):
 
     def receive(self, now_s, data, ecn):
         packet = RtpPacket.parse(data, EXTENSIONS)
-        # The decoder of the codec sets it; the example has none.
-        packet._data = packet.payload  # noqa: SLF001
+        packet._data = packet.payload  # noqa: SLF001 (a codec's decoder sets it; the example has none)
         self.received_bytes += len(packet.payload)
         if self.buffer.add(packet)[1] is not None:
             self.frames += 1

@@ -27,7 +27,7 @@ CODE = {"allow_code": False, "plugin_timeout_s": PLUGIN_TIMEOUT_S}
 
 
 class Silent(airwnd.Endpoint):
-    def transmit(self, now_s: float) -> list[bytes]:  # noqa: ARG002
+    def transmit(self, now_s: float) -> list[bytes]:  # noqa: ARG002 (the signature is given)
         return []
 
     def receive(self, now_s: float, data: bytes, ecn: int) -> None:

@@ -4,22 +4,7 @@ use airwnd::{Outcome, Pair, Path, Scenario, Trial};
 use airwnd_quinn::{Control, download, upload};
 use std::time::Duration;
 
-/// A phone and four other UEs, whose downloads fill the cell.
-const LOADED: &str = r#"
-    duration = "10s"
-    rlc.queue = { kind = "drop-tail", buffer = "1MB" }
-    [[site]]
-    [[ue]]
-    name = "phone"
-    placement = { kind = "ring", radius = "300m" }
-    [[ue]]
-    name = "others"
-    count = 4
-    placement = { kind = "disc", radius = "500m" }
-    [[flow]]
-    ue = "others"
-    cc = "cubic"
-"#;
+const LOADED: &str = include_str!("../../loaded.toml");
 
 fn loaded() -> Scenario {
     Scenario::from_toml(LOADED).unwrap()

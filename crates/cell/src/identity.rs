@@ -11,6 +11,12 @@ impl CellId {
         self.0.into()
     }
 
+    /// Index in a list of cells that begins with this one.
+    #[inline]
+    pub(crate) fn index_from(self, first: CellId) -> usize {
+        self.index() - first.index()
+    }
+
     /// It and the cells after it.
     #[inline]
     pub(crate) fn onwards(self) -> impl Iterator<Item = CellId> + Clone {

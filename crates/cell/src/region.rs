@@ -104,7 +104,7 @@ impl Region {
     /// Index of the cell with this number.
     #[inline]
     fn place(&self, number: CellId) -> usize {
-        number.index() - self.first.index()
+        number.index_from(self.first)
     }
 
     /// The cell with this number.
@@ -345,7 +345,7 @@ impl Region {
         for (number, signal) in &self.soundings {
             let sinr = self.receivers[0].sounding_sinr(radio, *number, signal);
             let slot = self.table.ues[signal.ue].slot;
-            self.cells[number.index() - self.first.index()].uplink.on_sounding(tti, slot, sinr);
+            self.cells[number.index_from(self.first)].uplink.on_sounding(tti, slot, sinr);
         }
     }
 
@@ -518,7 +518,7 @@ impl Region {
     pub fn configure(&mut self, number: UeId) {
         let ue = &mut self.table.ues[number];
         let Some(params) = ue.configured_grant.as_ref().filter(|_| ue.joined) else { return };
-        let uplink = &mut self.cells[ue.cell.index() - self.first.index()].uplink;
+        let uplink = &mut self.cells[ue.cell.index_from(self.first)].uplink;
         ue.masks_requests = uplink.configure(ue.slot, params) && params.masks_requests;
     }
 
@@ -557,5 +557,5 @@ impl Region {
 #[inline(always)]
 fn report_down(cells: &mut [Cell], first: CellId, report: DownlinkReport) {
     let DownlinkReport { cell, slot, carriers, waiting } = report;
-    cells[cell.index() - first.index()].report(slot, carriers, waiting);
+    cells[cell.index_from(first)].report(slot, carriers, waiting);
 }

@@ -249,7 +249,7 @@ class Path:
         radio=FLAG,
         max_memory=MEMORY | NONE,
     )
-    def __init__(  # noqa: PLR0913
+    def __init__(  # noqa: PLR0913 (keywords of a public class)
         self,
         scenario: Scenario,
         seed: int | None = None,

@@ -371,7 +371,7 @@ pub struct Properties {
 }
 
 impl Properties {
-    /// Those of a scheduler with this link adaptation that reads wideband CQIs and serves UEs with data.
+    /// Properties of a scheduler with this link adaptation that reads wideband CQIs and serves UEs with data only.
     pub fn new(link_adaptation: LinkAdaptation) -> Properties {
         Properties { link_adaptation, uses_wideband: true, serves_idle: false }
     }

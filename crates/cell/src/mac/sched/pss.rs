@@ -446,7 +446,8 @@ mod tests {
                     let mut selected: Vec<UeSlot> = match pss.threshold {
                         None => pss.selected.clone(),
                         Some(threshold) => {
-                            UeSlot::all().take(40).filter(|slot| f64::from_bits(pss.ranking.ranks[slot.index()]) > threshold.limit).collect()
+                            let rank = |slot: &UeSlot| f64::from_bits(pss.ranking.ranks[slot.index()]);
+                            UeSlot::all().take(40).filter(|slot| rank(slot) > threshold.limit).collect()
                         }
                     };
                     selected.sort_unstable();
