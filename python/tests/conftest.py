@@ -1,7 +1,7 @@
 """Shared fixtures: a small cell, a small experiment, and the command line."""
 
 import asyncio
-import importlib.util
+import importlib
 import os
 import signal
 import sys
@@ -82,14 +82,13 @@ def run_async(coroutine: Coroutine[None, None, None]) -> None:
 
 
 def script(name: str, folder: Path = ROOT / "docs" / "_site") -> ModuleType:
-    """Import a script of a folder that is not a package."""
-    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+    """Import a script of a folder that is not a package, and those of the same folder that it imports."""
+    # Scripts of other folders have the same names.
+    for path in folder.glob("*.py"):
+        sys.modules.pop(path.stem, None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        return importlib.import_module(name)
 
 
 class Spread(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

@@ -287,13 +287,18 @@ def test_the_study_of_guards_plans_each_setting_once_a_repetition() -> None:
     assert set(recorded) == {"0ns", "20s"}
 
 
+def test_a_script_imports_those_of_its_own_folder() -> None:
+    of_stacks = script("measure", ROOT / "experiments" / "stacks")
+    of_guards = script("household", ROOT / "experiments" / "guard")
+    assert of_guards.SERVER == script("measure", ROOT / "experiments" / "guard").SERVER
+    assert of_stacks.__file__ != sys.modules["measure"].__file__
+
+
 def test_the_page_of_guards_has_the_measured_figures(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page has what its program writes, and the tables of the other programs."""
     guard = ROOT / "experiments" / "guard"
-    # Scripts import those beside them.
-    monkeypatch.syspath_prepend(guard)
     page, beside, shape, simulated, household = (
         script(name, guard) for name in ("results_page", "beside", "shape", "simulated", "household")
     )
