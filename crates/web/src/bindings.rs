@@ -52,10 +52,17 @@ impl JsScenario {
         columns(self.0.cells())
     }
 
-    /// Begins a simulation. An interval of zero records no time series.
-    pub fn begin(&self, seed: f64, interval_ms: f64, max_memory: f64) -> Result<JsSession, JsValue> {
+    /// Begins a simulation. An interval of zero records no time series; `watched` is the UE whose packets are recorded.
+    pub fn begin(
+        &self,
+        seed: f64,
+        interval_ms: f64,
+        max_memory: f64,
+        watched: Option<u32>,
+    ) -> Result<JsSession, JsValue> {
         let interval = (interval_ms > 0.0).then(|| milliseconds(interval_ms));
-        self.0.begin(seed as u64, interval, Bytes(max_memory as u64)).map(JsSession).map_err(thrown)
+        let memory = Bytes(max_memory as u64);
+        self.0.begin(seed as u64, interval, memory, watched).map(JsSession).map_err(thrown)
     }
 }
 
@@ -91,6 +98,16 @@ impl JsSession {
     /// Downlink transmissions since the last call, by columns.
     pub fn allocations(&mut self) -> Object {
         columns(self.0.allocations())
+    }
+
+    /// Stages of the watched UE's packets since the last call, by columns.
+    pub fn packets(&self) -> Object {
+        columns(self.0.packets())
+    }
+
+    /// Transmissions of the watched UE's transport blocks since the last call, by columns.
+    pub fn blocks(&self) -> Object {
+        columns(self.0.blocks())
     }
 
     /// Sets a value of a flow or UE by its number, as [`Session::set`].

@@ -10,6 +10,7 @@
 #[cfg(target_arch = "wasm32")]
 mod bindings;
 mod describe;
+mod packets;
 mod session;
 
 pub use describe::describe;

@@ -18,12 +18,12 @@ mod views;
 use crate::build;
 use crate::incidents::{Incident, Incidents};
 use crate::outcome::Outcome;
-use crate::radio::RadioRecord;
+use crate::radio::{PduRecord, RadioRecord};
 use crate::records::{self, Records};
 use crate::scenario::Scenario;
 use crate::series::Series;
 use crate::table::Rows;
-use crate::tap::{Carried, Crossing, LinkSight, Node, Sight, Stage, Tap};
+use crate::tap::{Carried, Crossing, LinkSight, Node, Passage, Sight, Stage, Tap};
 use crate::topology::topology;
 use airwnd_catalog::Error;
 use airwnd_catalog::outside::Failures;
@@ -132,6 +132,18 @@ impl Observer<Content> for Tapped<'_> {
         }
     }
 
+    fn on_drop(&mut self, now: Time, packet: &Packet<Content>) {
+        if let Some(tap) = &mut self.tap {
+            tap.dropped(&passage(now, self.begin, packet));
+        }
+    }
+
+    fn on_part(&mut self, at: Time, packet: &Packet<Content>, pdu: &PduRecord) {
+        if let Some(tap) = &mut self.tap {
+            tap.in_block(&passage(at, self.begin, packet), pdu);
+        }
+    }
+
     fn on_record(&mut self, record: &RadioRecord) {
         if let Some(tap) = &mut self.tap {
             tap.radio(record);
@@ -147,6 +159,12 @@ fn sight(at: Span, node: Node, crossing: Crossing, packet: &Packet<Content>) -> 
     let Packet { device, direction, flow, content, .. } = packet;
     let Content { identification, carried, .. } = content;
     Sight { at, node, crossing, flow, ue: device, direction, identification, carried }
+}
+
+fn passage(now: Time, begin: Time, packet: &Packet<Content>) -> Passage {
+    let Packet { device: ue, direction, flow, content, .. } = packet;
+    let (direction, identification) = (*direction, content.identification);
+    Passage { at: now - begin, flow: *flow, ue: *ue, direction, identification }
 }
 
 /// Copies the ECN field of the packet, which queues may have marked, to its content.
