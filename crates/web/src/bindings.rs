@@ -2,9 +2,9 @@
 
 #![allow(unsafe_code, reason = "wasm-bindgen generates it")]
 
-use crate::{Checked, Session};
 use airwnd_catalog::Error;
 use airwnd_lab::{Column, Table};
+use airwnd_page::{Checked, Session};
 use airwnd_units::{Bytes, Span};
 use js_sys::{Array, Float64Array, Object, Reflect, Uint32Array};
 use wasm_bindgen::JsValue;
@@ -139,7 +139,7 @@ impl JsSession {
 /// Members of a family of algorithms, as JSON.
 #[wasm_bindgen]
 pub fn describe(family: &str) -> String {
-    crate::describe(family)
+    airwnd_page::describe(family)
 }
 
 /// Installs a hook that passes the message of a panic to `report`, before the instance traps.
