@@ -144,7 +144,6 @@ def test_a_run_opens_in_the_playground(cli: Cli, tmp_path: Path) -> None:
     text = scenario_text(folder)
     assert airwnd.Scenario.from_toml(text).resolved == {
         **airwnd.Scenario.from_toml(CELL).resolved,
-        "name": "cell",
         "seed": 5,
     }
     page = Playground(scenario=text)

@@ -55,11 +55,16 @@ def html(*, module: str = "", engine: str = "", scenario: str | None = None) -> 
         "imports": {"imports": modules},
         "facts": {"looks": [asdict(look) for look in looks], "remote": not module, "scenario": scenario},
         "pictures": PICTURES,
-        "worker": module and f"{module}\n{_texts(own / 'worker.js')}",
+        "worker": worker(module),
         "engine": engine,
     }
     template = environment("airwnd.play").get_template("index.html.j2")
     return sealed(lambda number: template.render(**content, number=number))
+
+
+def worker(module: str) -> str:
+    """Return the script of the engine's worker, given the JavaScript half of the engine in WebAssembly."""
+    return f"{module}\n{_texts(resources.files('airwnd.play') / 'static' / 'worker.js')}"
 
 
 def _texts(*files: "Traversable") -> str:

@@ -19,7 +19,7 @@ export const CHARTS = [
   { name: "delay", title: "Game: one-way delay", unit: "ms", scale: 1, of: "game", lines: [{ column: "delay_ms", label: "delay", joined: true }] },
   { name: "waiting", title: "Phone: delay in the RLC queue", unit: "ms", scale: 1, of: "phone", lines: [{ column: "wait_ms", label: "delay", joined: true }] },
   { name: "queue", title: "Phone: queue", unit: "kB", scale: 1e-3, of: "download", lines: [{ column: "queue_bytes", label: "queue" }] },
-  { name: "window", title: "Download: windows, rwnd dashed", unit: "kB", scale: 1e-3, of: "download", lines: [{ column: "cwnd_bytes", label: "cwnd" }, { column: "rwnd_bytes", label: "rwnd", dashes: [5, 3], outside: true }] },
+  { name: "window", title: "Windows, rwnd dashed", unit: "kB", scale: 1e-3, of: "download", lines: [{ column: "cwnd_bytes", label: "cwnd" }, { column: "rwnd_bytes", label: "rwnd", dashes: [5, 3], outside: true }] },
   { name: "rtt", title: "Download: RTT", unit: "ms", scale: 1, of: "download", lines: [{ column: "rtt_ms", label: "RTT", joined: true }] },
 ];
 

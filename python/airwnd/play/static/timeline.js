@@ -25,6 +25,7 @@ const TOTAL = LANES.reduce((sum, { share }) => sum + share, 0);
 const MAX_DRAWN = 2500;
 
 const isTime = (time) => time === time;
+const isWaiting = ({ up, queued, begun, dropped }) => !up && isTime(queued) && !isTime(begun) && !isTime(dropped);
 const ms = (seconds) => `${valueText(seconds * 1e3, 1)} ms`;
 
 export class Timeline {
@@ -65,6 +66,9 @@ export class Timeline {
     this.#air(context, lanes.air, side, x, from);
     this.#window(context, lanes.window, side, x, from);
     const shown = own.filter((packet) => !(packet.received < from || packet.dropped < from));
+    const waiting = shown.filter(isWaiting);
+    // The first of those that wait is at the lower edge of the queue.
+    this.levels = new Map(waiting.map((packet, place) => [packet, (place + 0.5) / waiting.length]));
     for (const packet of shown.slice(-MAX_DRAWN)) if (packet !== this.followed) this.#packet(context, lanes, packet, x, to, side.colour(), 1);
     if (this.followed) this.#packet(context, lanes, this.followed, x, to, theme.ink, 2.4);
     context.restore();
@@ -179,7 +183,7 @@ export class Timeline {
     context.beginPath();
     points.forEach(([time, level], index) => (index ? context.lineTo(x(time), level) : context.moveTo(x(time), level)));
     // A packet in the queue waits on: its line ends at the present.
-    if (!up && isTime(queued) && !isTime(begun) && !isTime(dropped)) context.lineTo(x(to), lanes.queue.middle);
+    if (isWaiting(packet)) context.lineTo(x(to), lanes.queue.bottom - (this.levels.get(packet) ?? 0) * (lanes.queue.bottom - lanes.queue.top));
     context.lineWidth = width;
     context.strokeStyle = up ? theme.soft : colour;
     context.globalAlpha = width > 1 ? 1 : up ? 0.5 : 0.75;

@@ -72,6 +72,13 @@
       return { ended, wall, memory: memory.buffer.byteLength, series, events: eventsOf(session.events()), allocations: plain(session.allocations()), packets: plain(session.packets()), blocks: plain(session.blocks()), ...state() };
     },
 
+    /** Ends the simulation and returns its results. */
+    finish() {
+      const outcome = session.finish();
+      session = null;
+      return { outcome };
+    },
+
     /** Runs a scenario to its end without a session, with messages about the progress. */
     run({ toml, overrides, seed, interval, progress }, number) {
       const checked = new wasm_bindgen.Scenario(toml, overrides ?? []);
