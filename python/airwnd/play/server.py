@@ -7,6 +7,7 @@ refused, so that neither other users nor web sites reach the engine.
 import hmac
 import json
 import secrets
+import sys
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -39,7 +40,10 @@ class Playground:
         self.token = secrets.token_urlsafe(16)
         self.engine = Engine()
         self.pages: dict[str, str] = {"": html(scenario=scenario)}
-        self._server = _Server(("127.0.0.1", port), _Handler)
+        try:
+            self._server = _Server(("127.0.0.1", port), _Handler)
+        except OSError as error:
+            raise InputError(f"port {port}: {error.strerror}") from None
         self._server.playground = self
         self.host = f"127.0.0.1:{self._server.server_address[1]}"
 
@@ -74,6 +78,11 @@ class Playground:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     playground: Playground
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Ignore that a page was closed while it waited for an answer."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type] (as declared there)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -69,6 +69,7 @@ export class Timeline {
     const waiting = shown.filter(isWaiting);
     // The first of those that wait is at the lower edge of the queue.
     this.levels = new Map(waiting.map((packet, place) => [packet, (place + 0.5) / waiting.length]));
+    this.opacity = Math.min(0.8, Math.max(0.25, 30 / shown.length));
     for (const packet of shown.slice(-MAX_DRAWN)) if (packet !== this.followed) this.#packet(context, lanes, packet, x, to, side.colour(), 1);
     if (this.followed) this.#packet(context, lanes, this.followed, x, to, theme.ink, 2.4);
     context.restore();
@@ -186,7 +187,7 @@ export class Timeline {
     if (isWaiting(packet)) context.lineTo(x(to), lanes.queue.bottom - (this.levels.get(packet) ?? 0) * (lanes.queue.bottom - lanes.queue.top));
     context.lineWidth = width;
     context.strokeStyle = up ? theme.soft : colour;
-    context.globalAlpha = width > 1 ? 1 : up ? 0.5 : 0.75;
+    context.globalAlpha = width > 1 ? 1 : up ? 0.5 : this.opacity;
     context.setLineDash(up ? [3, 2] : []);
     context.stroke();
     context.setLineDash([]);
