@@ -30,12 +30,16 @@ def _write(app: "Sphinx", failure: Exception | None) -> None:
     if failure is not None or app.builder.name != "html":
         return
     if not MODULE.is_file():
-        logging.getLogger(__name__).info("scenarios do not run in the pages: run `make web` before `make site`")
+        logging.getLogger(__name__).info(
+            "scenarios do not run in the pages: run `make web` before `make site`"
+        )
         return
     module = base64.b64encode(zlib.compress(MODULE.read_bytes(), 9)).decode("ascii")
     generated = (BUILD / "airwnd_web.js").read_text(encoding="utf-8")
     content = json.dumps({"module": module, "worker": worker(generated)})
-    Path(app.outdir, "_static", "live-engine.js").write_text(f"globalThis.airwndEngine = {content};\n", encoding="utf-8")
+    Path(app.outdir, "_static", "live-engine.js").write_text(
+        f"globalThis.airwndEngine = {content};\n", encoding="utf-8"
+    )
 
 
 def setup(app: "Sphinx") -> dict[str, bool]:

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -48,7 +48,12 @@ def open_web(browser: Browser) -> Iterator[OpenWeb]:
     contexts: list[BrowserContext] = []
 
     def call(
-        fragment: str = "", width: int = 1280, height: int = 900, strict: bool = True, theme: Any = "light", touch: bool = False
+        fragment: str = "",
+        width: int = 1280,
+        height: int = 900,
+        strict: bool = True,
+        theme: Any = "light",
+        touch: bool = False,
     ) -> Page:
         context = browser.new_context(
             offline=True,
@@ -270,12 +275,18 @@ def test_a_ue_is_moved_by_keys(open_web: OpenWeb) -> None:
     assert status.inner_text() == "not moved"
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    moved(page, "phone begins at 300 m east, 10 m south: the cell has started again", "#move=stay&at=0:300,-10")
+    moved(
+        page, "phone begins at 300 m east, 10 m south: the cell has started again", "#move=stay&at=0:300,-10"
+    )
     # Another UE: its group is a list, in which the others stay.
     page.locator("#map canvas").focus()
     for key in ("PageDown", "PageDown", "ArrowUp", "Enter"):
         page.keyboard.press(key)
-    moved(page, re.compile("^UE 1 begins at"), re.compile(r"#move=stay&at=0:300,-10;1:-?\d+,-?\d+;.*;4:[-,\d]+$"))
+    moved(
+        page,
+        re.compile("^UE 1 begins at"),
+        re.compile(r"#move=stay&at=0:300,-10;1:-?\d+,-?\d+;.*;4:[-,\d]+$"),
+    )
     again = open_web(page.url.partition("index.html")[2])
     reach(again, 0.2)
     assert again.locator("#toml").input_value() == page.locator("#toml").input_value()
@@ -479,7 +490,7 @@ def test_files_can_be_exported(open_web: OpenWeb, tmp_path: Path) -> None:
     assert files["charts (PNG)"].read_bytes().startswith(b"\x89PNG")
     for name, word in (("charts (SVG)", "Download: RTT (ms)"), ("timeline (SVG)", "RLC queue")):
         # A well-formed file that has the texts and lines, and no script.
-        root = ElementTree.parse(files[name]).getroot()
+        root = ET.parse(files[name]).getroot()  # noqa: S314 (our own file)
         tags = [element.tag.rpartition("}")[2] for element in root.iter()]
         assert set(tags) <= {"svg", "rect", "g", "clipPath", "path", "text"}
         assert tags.count("path") > 20

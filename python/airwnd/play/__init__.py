@@ -1,4 +1,4 @@
-"""The cell in the browser: the page of ``make web`` and of ``airwnd play``, and the native engine behind the latter."""
+"""The cell in the browser: the page of ``make web`` and ``airwnd play``, and the engine behind the latter."""
 
 from airwnd.play.page import html
 from airwnd.play.server import Playground

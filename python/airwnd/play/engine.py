@@ -13,6 +13,8 @@ from airwnd.support.errors import InputError
 
 #: Simulated time between two looks at the clock, in nanoseconds.
 _SLICE_NS = 5_000_000
+#: Differences below are rounding.
+_INSTANT_S = 1e-9
 #: Simulations that are kept: those of two pages with two configurations.
 _KEPT = 4
 #: Columns of the time series that the page reads.
@@ -71,7 +73,7 @@ class Simulation:
         return {}
 
     def advance(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Advance to a time, as far as the budget of wall-clock milliseconds permits, and return what is new."""
+        """Advance to a time, as far as the budget of wall-clock milliseconds permits."""
         session = self._session
         start = time.monotonic()
         budget = _number(message, "budget", 0, 1e9) / 1e3 if "budget" in message else float("inf")
@@ -82,7 +84,7 @@ class Simulation:
         # JSON has no infinity: a step of TTIs has no time.
         if to is not None:
             to = _number(message, "to", -1e9, 1e9)
-            while not ended and to - session.now_s > 1e-9 and time.monotonic() - start < budget:
+            while not ended and to - session.now_s > _INSTANT_S and time.monotonic() - start < budget:
                 ended = session.advance(min(_SLICE_NS, max(1, round((to - session.now_s) * 1e9))))
         series = session.series()
         return {
@@ -99,7 +101,9 @@ class Simulation:
     def _events(self) -> list[dict[str, Any]]:
         events = plain(self._session.events())
         rows = zip(*(events.get(name, []) for name in ("time_s", "flow", "event")), strict=True)
-        return [{"time": time, "flow": flow, "kind": kind} for time, flow, kind in rows if flow in self._watched]
+        return [
+            {"time": time, "flow": flow, "kind": kind} for time, flow, kind in rows if flow in self._watched
+        ]
 
     def _state(self) -> dict[str, Any]:
         session = self._session

@@ -19,11 +19,15 @@ def explored(message: Mapping[str, Any]) -> str:
     Parameters
     ----------
     message
-        ``scenarios``: one or two scenarios in TOML; ``seed``: their seed, ``null`` for their own; ``seconds``:
-        the simulated time that the playground has shown.
+        ``scenarios``: one or two in TOML; ``seed``: their seed, ``null`` for their own; ``seconds``: the time
+        that the playground has shown.
     """
     tomls, seconds, seed = (message.get(key) for key in ("scenarios", "seconds", "seed"))
-    if not isinstance(tomls, list) or not 1 <= len(tomls) <= len("ab") or not all(isinstance(t, str) for t in tomls):
+    if (
+        not isinstance(tomls, list)
+        or not 1 <= len(tomls) <= len("ab")
+        or not all(isinstance(t, str) for t in tomls)
+    ):
         raise InputError("scenarios: expected one or two texts")
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= _LONGEST_S:
         raise InputError(f"the explorer takes runs of at most {_LONGEST_S} s of simulated time; start again")
@@ -60,7 +64,11 @@ def toml(settings: Mapping[str, Any]) -> str:
     <BLANKLINE>
     """
     several = {key: value for key, value in settings.items() if _is_repeated(value)}
-    lines = [f"{key} = {as_toml(value, key)}" for key, value in settings.items() if key not in several and value is not None]
+    lines = [
+        f"{key} = {as_toml(value, key)}"
+        for key, value in settings.items()
+        if key not in several and value is not None
+    ]
     for key, entries in several.items():
         for entry in entries:
             inner = [f"{name} = {as_toml(value, name)}" for name, value in entry.items() if value is not None]

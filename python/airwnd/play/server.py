@@ -10,7 +10,7 @@ import secrets
 import sys
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airwnd import _native
 from airwnd.play.engine import Engine
@@ -18,6 +18,9 @@ from airwnd.play.explore import explored
 from airwnd.play.page import html
 from airwnd.support.errors import InputError
 from airwnd.text.quantities import one_line
+
+if TYPE_CHECKING:
+    from socket import socket
 
 #: Limit of a request in bytes.
 _MAX_BODY = 4_000_000
@@ -79,10 +82,10 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     playground: Playground
 
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, request: "socket | tuple[bytes, socket]", client_address: object) -> None:
         """Ignore that a page was closed while it waited for an answer."""
         if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)  # type: ignore[arg-type] (as declared there)
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -121,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(HTTPStatus.OK, "application/json", json.dumps(answer, allow_nan=False))
 
     def _name(self) -> str | None:
-        """Return the path below the token; ``None``: another host, such as a name that leads here, or token."""
+        """Return the path below the token; ``None``: another token or host, as of a name that leads here."""
         playground = self.server.playground
         if self.headers.get("Host") != playground.host:
             return None

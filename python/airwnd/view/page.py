@@ -32,7 +32,7 @@ def check(page: Path) -> None:
 
 
 def show(page: Path | str) -> bool:
-    """Open a page, a file or an address, in the browser if a graphical one is available; return whether it was opened."""
+    """Open a file or an address in a graphical browser, if available; return whether it was opened."""
     screens = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     if sys.platform.startswith("linux") and not any(os.environ.get(name) for name in screens):
         # Only a text browser, which takes over the terminal, could be available.
