@@ -107,7 +107,7 @@ def test_a_step_is_one_tti(playground: Playground) -> None:
         ({"task": "begin", "toml": 3}, "toml: expected a text"),
         ({"task": "begin", "toml": CELL, "interval": -1}, "interval: expected a number from 1 to 10000"),
         ({"task": "begin", "toml": CELL, "interval": 50, "seed": 1e40}, "seed: expected a number"),
-        ({"task": "advance", "name": "b", "to": 1}, "this simulation has given way"),
+        ({"task": "advance", "name": "b", "to": 1}, "this simulation is no longer kept"),
         ({"task": "describe", "families": ["x"]}, "families: expected some of"),
         ({"task": "explore", "scenarios": [CELL], "seconds": 1e9}, "runs of at most 600 s"),
         ({"task": "explore", "scenarios": [], "seconds": 1}, "scenarios: expected one or two texts"),
@@ -119,11 +119,11 @@ def test_a_bad_request_is_one_line(playground: Playground, message: dict[str, An
     assert "\n" not in found
 
 
-def test_old_simulations_give_way() -> None:
+def test_old_simulations_are_not_kept() -> None:
     engine = Engine()
     for name in "abcde":
         engine.answer({"task": "begin", "name": name, "toml": CELL, "interval": 50})
-    with pytest.raises(airwnd.InputError, match="given way"):
+    with pytest.raises(airwnd.InputError, match="no longer kept"):
         engine.answer({"task": "advance", "name": "a", "to": 0.1})
     assert engine.answer({"task": "advance", "name": "e", "to": 0.1})["now"] == pytest.approx(0.1)
 

@@ -144,7 +144,9 @@ class Engine:
             if kept is not None:
                 self._simulations.move_to_end(name)
         if kept is None:
-            raise InputError("this simulation has given way to those of other pages; start it again")
+            raise InputError(
+                "this simulation is no longer kept, since other pages have begun theirs; start it again"
+            )
         tasks: dict[str, Callable[[Mapping[str, Any]], Any]] = {
             "watch": kept.watch,
             "set": kept.set,
