@@ -66,7 +66,7 @@ pub struct DataPdu {
     pub whole: [bool; 2],
     /// Bytes of the SDUs and parts of SDUs in it, in order.
     pub pieces: Box<[u32]>,
-    /// Packets of these SDUs, in order; empty for a retransmission, whose packets may have been delivered.
+    /// Packets of these SDUs, in order, without those that the receiver has already; empty for a retransmission.
     pub packets: Box<[Key]>,
 }
 
@@ -150,7 +150,7 @@ impl Acknowledged {
             let inside = sdus().map(|(_, end, _)| end).filter(|end| *end < pdu.end);
             let mut data = pdu.detailed(mark, [starts, ends], lengths(pdu.begin, pdu.end, inside));
             if !data.is_retransmission {
-                data.packets = sdus().map(|(_, _, packet)| packet).collect();
+                data.packets = sdus().filter_map(|(_, _, packet)| packet).collect();
             }
             let size = match self.protocol {
                 Protocol::Lte => pdu.size,

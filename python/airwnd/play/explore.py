@@ -55,13 +55,12 @@ def toml(settings: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> print(toml({"duration": "1s", "flow": [{"id": "a"}], "rlc": {"mode": "am"}}))
+    >>> print(toml({"duration": "1s", "flow": [{"id": "a"}], "rlc": {"mode": "am"}}), end="")
     duration = "1s"
-    rlc = { mode = "am" }
+    rlc = {"mode" = "am"}
     <BLANKLINE>
     [[flow]]
     id = "a"
-    <BLANKLINE>
     """
     several = {key: value for key, value in settings.items() if _is_repeated(value)}
     lines = [
