@@ -33,6 +33,8 @@ const tour = new Tour(find("tour"), (step) => openTour(step));
 
 /** Number of the newest restart: replies of earlier ones are ignored. */
 let generation = 0;
+/** The newest restart, until the cell has begun. */
+let beginning = Promise.resolve();
 let clock = 0;
 let last = null;
 let advancing = false;
@@ -173,7 +175,12 @@ function say(text, isError = false) {
 // Simulation.
 
 /** Begins all configurations from the start; `message` is shown when they have begun. */
-async function restart(message = "") {
+function restart(message = "") {
+  beginning = begin(message);
+  return beginning;
+}
+
+async function begin(message) {
   const mine = ++generation;
   for (const side of sides) {
     side.engine.stop();
@@ -427,6 +434,7 @@ function key(event) {
 async function setLive() {
   const what = find("live").value;
   const value = find("live-value").valueAsNumber * LIVE[what].factor;
+  await beginning;
   try {
     await Promise.all(shown().map((side) => side.set(what, value)));
     say(`${LIVE[what].label.split(" ")[0]} is set`);
