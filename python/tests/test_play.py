@@ -2,6 +2,9 @@
 
 import http.client
 import json
+import re
+import signal
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +17,8 @@ from airwnd.play import Playground
 from airwnd.play.engine import Engine
 from airwnd.play.explore import scenario_text
 
-from .command_line import Cli
+from .command_line import Cli, command_words
+from .waiting import running
 
 CELL = 'duration = "2s"\n[[site]]\n[[ue]]\ncount = 2\n[[flow]]\nid = "bulk"\n'
 
@@ -149,3 +153,30 @@ def test_a_run_opens_in_the_playground(cli: Cli, tmp_path: Path) -> None:
     page = Playground(scenario=text)
     assert json.dumps(text).replace("<", "\\u003c")[1:40] in page.pages[""]
     page._server.server_close()
+
+
+def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
+    with running(command_words("play", "--no-open"), tmp_path, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        found = re.fullmatch(r"page: http://(127\.0\.0\.1:\d+)(/[\w-]+/)\n", line)
+        assert found, line
+        connection = http.client.HTTPConnection(found[1])
+        connection.request("GET", found[2])
+        assert connection.getresponse().status == 200
+        connection.close()
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "ended\n"
+        assert process.wait() == 0
+
+
+def test_a_port_in_use_is_one_line(playground: Playground, cli: Cli) -> None:
+    port = playground.host.rpartition(":")[2]
+    done = cli("play", "--no-open", "--port", port)
+    assert (done.returncode, done.stderr) == (2, f"airwnd: port {port}: Address already in use\n")
+
+
+def test_a_missing_scenario_is_one_line(cli: Cli) -> None:
+    done = cli("play", "--no-open", "missing.toml")
+    assert done.returncode == 2
+    assert done.stderr.startswith("airwnd: missing.toml: ")
