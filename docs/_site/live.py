@@ -25,21 +25,22 @@ def _scripts(app: "Sphinx", page: str, _template: str, _context: object, _tree: 
         app.add_js_file("live.js", loading_method="defer")
 
 
-def _write(app: "Sphinx", failure: Exception | None) -> None:
-    """Write the engine beside the script, which loads it on the first run."""
-    if failure is not None or app.builder.name != "html":
-        return
-    if not MODULE.is_file():
-        logging.getLogger(__name__).info(
-            "scenarios do not run in the pages: run `make web` before `make site`"
-        )
-        return
+def engine() -> str:
+    """Return the script with the engine, which ``live.js`` loads on the first run."""
     module = base64.b64encode(zlib.compress(MODULE.read_bytes(), 9)).decode("ascii")
     generated = (BUILD / "airwnd_web.js").read_text(encoding="utf-8")
     content = json.dumps({"module": module, "worker": worker(generated)})
-    Path(app.outdir, "_static", "live-engine.js").write_text(
-        f"globalThis.airwndEngine = {content};\n", encoding="utf-8"
-    )
+    return f"globalThis.airwndEngine = {content};\n"
+
+
+def _write(app: "Sphinx", failure: Exception | None) -> None:
+    if failure is not None or app.builder.name != "html":
+        return
+    if MODULE.is_file():
+        Path(app.outdir, "_static", "live-engine.js").write_text(engine(), encoding="utf-8")
+    else:
+        message = "scenarios do not run in the pages: run `make web` before `make site`"
+        logging.getLogger(__name__).info(message)
 
 
 def setup(app: "Sphinx") -> dict[str, bool]:

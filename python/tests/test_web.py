@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from airwnd import Scenario, _native
 
 from .browser import HANG_MS, Shoot
-from .conftest import ROOT
+from .conftest import ROOT, script
 
 pytestmark = pytest.mark.nightly
 
@@ -339,7 +339,7 @@ def test_a_packet_is_followed_through_the_layers(open_web: OpenWeb, shoot: Shoot
     page.get_by_role("button", name="pause").click()
     page.get_by_role("button", name="follow the next packet").click()
     words = page.locator("#packet")
-    sent = re.compile(r"^Packet \d+, 1448 bytes: sent at 4\.\d+ s")
+    sent = re.compile(r"^Packet \d+, 1448 bytes: sent at [\d.]+ s")
     step = page.get_by_role("button", name="one TTI")
     while not sent.match(words.inner_text()):
         step.click()
@@ -357,7 +357,7 @@ def test_a_packet_is_followed_through_the_layers(open_web: OpenWeb, shoot: Shoot
     assert float(found[1]) + float(found[2]) < float(found[5]) < float(found[1]) + float(found[2]) + 60
     assert float(found[2]) > 50
     # The game's packets do not wait behind their application.
-    page.get_by_label("of the").select_option("game")
+    page.locator("#kind").select_option("game")
     page.get_by_role("button", name="go on").click()
     page.get_by_role("button", name="follow the next packet").click()
     while not re.match(r"^Packet \d+, 72 bytes: .* received after", words.inner_text()):
@@ -525,3 +525,37 @@ def test_axe_finds_no_violations(open_web: OpenWeb, theme: str) -> None:
             violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))"""
     )
     assert found == []
+
+
+def test_a_scenario_runs_in_a_page_of_the_documentation(
+    browser: Browser, tmp_path: Path, shoot: Shoot
+) -> None:
+    """The script of ``make site`` on a page with two blocks, of which one is a scenario."""
+    site = ROOT / "docs" / "_site"
+    block = '<div class="highlight-toml notranslate"><div class="highlight"><pre>{}</pre></div></div>'
+    toml = 'duration = "2s"\n[[site]]\n[[ue]]\ncount = 2\n[[flow]]\n'
+    style = (site / "static" / "site.css").read_text(encoding="utf-8")
+    load = '<script src="live.js" defer></script>'
+    page_text = f"<!doctype html><style>{style}</style>{load}{block.format(toml)}{block.format('a = 1')}"
+    (tmp_path / "page.html").write_text(page_text, encoding="utf-8")
+    (tmp_path / "live-engine.js").write_text(script("live").engine(), encoding="utf-8")
+    shutil.copy(site / "static" / "live.js", tmp_path)
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    page.set_default_timeout(HANG_MS)
+    page.goto((tmp_path / "page.html").as_uri())
+    assert page.get_by_role("button").all_inner_texts() == ["run here", "edit"]
+    page.get_by_role("button", name="run here").click()
+    rows = page.locator(".live-result tbody tr")
+    rows.first.wait_for()
+    assert rows.count() == 2
+    goodputs = [float(row.locator("td").nth(1).inner_text()) for row in rows.all()]
+    run = Scenario.from_toml(toml).run()
+    assert goodputs == [round(value / 1e3, 2) for value in run.flows["goodput_kbps"]]
+    assert page.locator(".live-result svg").count() == 2
+    shoot(page, "live")
+    page.get_by_role("button", name="edit").click()
+    page.get_by_role("textbox").fill(toml.replace("count", "cuont"))
+    page.get_by_role("button", name="run here").click()
+    expect(page.locator(".live-error")).to_have_text(re.compile("unknown key `cuont`; did you mean `count`"))
+    context.close()

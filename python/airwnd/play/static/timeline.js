@@ -21,8 +21,8 @@ const LANES = [
   { key: "window", label: "window", share: 2.4 },
 ];
 const TOTAL = LANES.reduce((sum, { share }) => sum + share, 0);
-/** Packets that are drawn: more would be a surface. */
-const MAX_DRAWN = 2500;
+/** Packets that are drawn, and those of them whose way through the queue is: more would be a surface. */
+const [MAX_DRAWN, MAX_WAITING] = [2500, 60];
 
 const isTime = (time) => time === time;
 const isWaiting = ({ up, queued, begun, dropped }) => !up && isTime(queued) && !isTime(begun) && !isTime(dropped);
@@ -69,7 +69,8 @@ export class Timeline {
     const waiting = shown.filter(isWaiting);
     // The first of those that wait is at the lower edge of the queue.
     this.levels = new Map(waiting.map((packet, place) => [packet, (place + 0.5) / waiting.length]));
-    this.opacity = Math.min(0.8, Math.max(0.25, 30 / shown.length));
+    this.opacity = Math.min(0.8, Math.max(0.4, 30 / shown.length));
+    this.every = Math.ceil(shown.length / MAX_WAITING);
     for (const packet of shown.slice(-MAX_DRAWN)) if (packet !== this.followed) this.#packet(context, lanes, packet, x, to, side.colour(), 1);
     if (this.followed) this.#packet(context, lanes, this.followed, x, to, theme.ink, 2.4);
     context.restore();
@@ -117,7 +118,8 @@ export class Timeline {
     if (side.isStream(this.flow)) {
       context.fillStyle = theme.soft;
       context.globalAlpha = 0.5;
-      context.fillRect(x(Math.max(0, side.startOf(this.flow))), middle - 3, 1e5, 6);
+      const begin = Math.max(LEFT, x(side.startOf(this.flow)));
+      context.fillRect(begin, middle - 3, Math.max(0, x(Math.max(side.now, this.span)) - begin), 6);
       context.globalAlpha = 1;
       return;
     }
@@ -182,9 +184,10 @@ export class Timeline {
     if (onAir) points.push([onAir.time, up ? lanes.air.top : lanes.air.middle]);
     if (isTime(received)) points.push([received, end.middle]);
     context.beginPath();
-    points.forEach(([time, level], index) => (index ? context.lineTo(x(time), level) : context.moveTo(x(time), level)));
+    const isLeftOut = (level) => !up && level === lanes.queue.bottom && width === 1 && packet.id % this.every !== 0;
+    points.forEach(([time, level], index) => (index && !isLeftOut(level) ? context.lineTo(x(time), level) : context.moveTo(x(time), level)));
     // A packet in the queue waits on: its line ends at the present.
-    if (isWaiting(packet)) context.lineTo(x(to), lanes.queue.bottom - (this.levels.get(packet) ?? 0) * (lanes.queue.bottom - lanes.queue.top));
+    if (isWaiting(packet) && (width > 1 || packet.id % this.every === 0)) context.lineTo(x(to), lanes.queue.bottom - (this.levels.get(packet) ?? 0) * (lanes.queue.bottom - lanes.queue.top));
     context.lineWidth = width;
     context.strokeStyle = up ? theme.soft : colour;
     context.globalAlpha = width > 1 ? 1 : up ? 0.5 : this.opacity;
