@@ -361,7 +361,7 @@ def test_a_packet_is_followed_through_the_layers(open_web: OpenWeb, shoot: Shoot
     page.locator("#kind").select_option("game")
     page.get_by_role("button", name="go on").click()
     page.get_by_role("button", name="follow the next packet").click()
-    while not re.match(r"^Packet \d+, 72 bytes: .* received after", words.inner_text()):
+    while not re.match(r"^Packet \d+, 100 bytes: .* received after", words.inner_text()):
         page.wait_for_timeout(50)
 
 
