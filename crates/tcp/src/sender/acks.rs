@@ -254,7 +254,9 @@ impl Sender {
             self.round_end = self.nxt;
         }
         let since_sent = taken.clean_sample.map(|sent_at| ack.now - sent_at);
-        let sample = rtt_sample(&self.config, ack.rtt, since_sent);
+        //= Linux tcp_input.c, tcp_clean_rtx_queue: the ACK of a part of a segment gives no sample
+        let measures = taken.segments > 0 || self.config.rtt_by_timestamps;
+        let sample = rtt_sample(&self.config, ack.rtt, since_sent).filter(|_| measures);
         if let Some(sample) = sample {
             self.rtt.on_sample(sample);
             if let Some(tlp) = &mut self.tlp {
@@ -353,14 +355,17 @@ impl Sender {
     }
 
     /// Returns the bytes that an ACK reports as delivered. Without SACK a duplicate ACK counts as one segment, which
-    /// the ACK that covers it does not count again.
+    /// the ACK that covers it does not count again. More than all outstanding segments but one are not presumed.
     pub(super) fn presume(&mut self, progress: &Progress, counted: u32) -> u32 {
         if self.sack {
             return counted;
         }
         if !progress.advanced {
-            self.presumed += self.mss;
-            return self.mss;
+            //= Linux tcp_input.c, tcp_limit_reno_sacked
+            let room = self.board.outstanding().saturating_sub(self.presumed.saturating_add(self.mss));
+            let news = self.mss.min(room);
+            self.presumed += news;
+            return news;
         }
         let news = progress.delivered.saturating_sub(self.presumed).max(progress.delivered.min(self.mss));
         self.presumed = self.presumed.saturating_sub(progress.delivered - news);
