@@ -68,6 +68,16 @@ class DelayBlind(_Reno):
             self.ssthresh_bytes = self.cwnd_bytes = max(self.cwnd_bytes, 150.0 * self.mss)
 
 
+class CountsAcks(_Reno):
+    """Grows by a segment for each ACK in slow start, however little it acknowledges (RFC 5681 before byte counting)."""
+
+    def on_ack(self, ack: airwnd.Ack) -> None:
+        if self.cwnd_bytes < self.ssthresh_bytes:
+            self.cwnd_bytes += self.mss
+        else:
+            self.cwnd_bytes += self.mss * self.mss / self.cwnd_bytes
+
+
 class Raises(_Reno):
     """Fails at the first ACK."""
 

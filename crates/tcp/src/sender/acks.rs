@@ -74,9 +74,10 @@ impl Sender {
         let lost = self.lost_reported - reported_before;
         let marks = self.ecn.on_ack(ack.flags, delivered, self.mss);
         let retransmitted = taken.retransmitted;
+        let is_partial = advanced && taken.segments == 0 && !self.cc.takes_partial_acks();
         let forbids_growth = marks.forbids_growth;
         let mut progress =
-            Progress { delivered, retransmitted, advanced, is_duplicate, lost, forbids_growth };
+            Progress { delivered, retransmitted, advanced, is_partial, is_duplicate, lost, forbids_growth };
         self.report_losses(ack.now);
         let mut event = Ack {
             now: ack.now,
@@ -96,7 +97,7 @@ impl Sender {
             selective: self.sack,
             rate,
         };
-        if advanced || is_duplicate {
+        if (advanced && !is_partial) || is_duplicate {
             event.acked = Bytes(u64::from(self.presume(&progress, counted)));
             self.cc.on_delivery(&event);
         }
@@ -254,7 +255,7 @@ impl Sender {
             self.round_end = self.nxt;
         }
         let since_sent = taken.clean_sample.map(|sent_at| ack.now - sent_at);
-        //= Linux tcp_input.c, tcp_clean_rtx_queue: the ACK of a part of a segment gives no sample
+        // By timestamps alone the ACK of a part of a segment would give a sample.
         let measures = taken.segments > 0 || self.config.rtt_by_timestamps;
         let sample = rtt_sample(&self.config, ack.rtt, since_sent).filter(|_| measures);
         if let Some(sample) = sample {
@@ -331,7 +332,8 @@ impl Sender {
         event.cwnd_limited = self.is_limited(event.prior_in_flight);
         event.recovering = self.is_recovering();
         let applies_code = ack.code.is_some() && self.sender_half.is_some();
-        if applies_code || progress.forbids_growth || (self.config.validate_window && !event.cwnd_limited) {
+        let is_forbidden = applies_code || progress.forbids_growth || progress.is_partial;
+        if is_forbidden || (self.config.validate_window && !event.cwnd_limited) {
             return;
         }
         self.cc.on_ack(event);
