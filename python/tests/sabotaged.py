@@ -69,7 +69,7 @@ class DelayBlind(_Reno):
 
 
 class CountsAcks(_Reno):
-    """Grows by a segment for each ACK in slow start, however little it acknowledges (RFC 5681 before byte counting)."""
+    """Counts ACKs, however little they acknowledge, as Reno did before byte counting."""
 
     def on_ack(self, ack: airwnd.Ack) -> None:
         if self.cwnd_bytes < self.ssthresh_bytes:

@@ -256,6 +256,22 @@ def test_two_evaluations_are_the_same_bytes_and_a_third_runs_nothing(
     assert written == (done[0] / report.JSON).read_bytes()
 
 
+@pytest.mark.usefixtures("inline")
+def test_the_number_of_seeds_is_chosen(small: Path, cli: Cli) -> None:
+    assert cli("evaluate", "cubic", "--suite", small, "--seeds", "4").returncode == 0
+    path = small.parent / "out" / "evaluate" / "cubic" / report.JSON
+    found = report.read(path)
+    assert {each.id: each.seeds for _, each in found.criteria()} == {
+        "carries": 4,
+        "impossible": 4,
+        "words": 0,
+    }
+    again = cli("evaluate", "--verify", path, "--suite", small)
+    assert "3 rows again, the same bytes" in again.stdout
+    few = cli("evaluate", "cubic", "--suite", small, "--seeds", "2")
+    assert (few.returncode, few.stderr.count("\n")) == (2, 1)
+
+
 def test_candidates_share_the_runs_of_references(small: Path, cli: Cli, inline: Inline) -> None:
     cli("evaluate", "cubic", "--suite", small)
     before = inline.runs
