@@ -68,11 +68,10 @@ def test_ack_division_deceives_a_control_that_counts_acks(shared: Store) -> None
     """Savage et al., ACM CCR 29(5), 1999."""
     found = evaluated(f"{HERE}/sabotaged.py:CountsAcks", shared, "7.6")["7.6"]
     assert found.answer is Answer.FAILS
-    gain, others = figures(found, 1)
-    assert gain > 1.5
-    assert max(others.values()) < 1.1
-    left, _ = figures(found, 2)
-    assert left < 0.9
+    gain, others = figures(found, 1, setting="divides")
+    assert gain > 1.4 > max(others.values())
+    left, others = figures(found, 2, setting="divides")
+    assert left < 0.6 < min(others.values())
 
 
 def figures(result: CriterionResult, number: int, **place: str) -> tuple[float, Mapping[str, float]]:
