@@ -26,6 +26,7 @@ def evaluate(candidate: str, given: argparse.Namespace) -> int:
     arguments = ["--seeds", given.seeds, "--out", str(REPORTS)]
     if not candidate.startswith("aqm:"):
         arguments += ["--suite", given.suite, "--against", given.against]
+        arguments += [part for each in given.only for part in ("--only", each)]
     print(candidate, flush=True)
     command = [sys.executable, "-m", "airwnd", "evaluate", candidate, *arguments]
     return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode  # noqa: S603 (our own)
@@ -55,6 +56,7 @@ def main() -> int:
     parser.add_argument("--seeds", default="3")
     parser.add_argument("--against", default="cubic", help="references beside which candidates run")
     parser.add_argument("--suite", default="rfc9743", help="suite of senders and receivers")
+    parser.add_argument("--only", action="append", default=[], help="criterion or section of that suite")
     given = parser.parse_args()
     for candidate in [*names(), *given.candidates]:
         if code := evaluate(candidate, given):
