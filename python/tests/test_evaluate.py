@@ -530,6 +530,16 @@ def test_the_page_shows_every_answer(
     shoot(opened, f"evaluate-{width}-{scheme}", whole=True)
 
 
+def test_a_row_is_repeated_with_the_same_references_and_seeds(done: tuple[Path, report.Report]) -> None:
+    small, criterion = done[1].criteria()[0]
+    own = msgspec.structs.replace(small, name="rfc9743", against=["newreno", "cubic", "bbr3"])
+    usual = msgspec.structs.replace(criterion, seeds=6)
+    words = "airwnd evaluate cubic --suite rfc9743 --only carries"
+    assert page.command(done[1], own, usual) == words
+    other = msgspec.structs.replace(own, against=["cubic"], beacon="2f3a")
+    assert page.command(done[1], other, criterion) == f"{words} --against cubic --seeds 3 --beacon 2f3a"
+
+
 def test_a_board_has_every_report(
     done: tuple[Path, report.Report], cli: Cli, tmp_path: Path, open_page: OpenPage, shoot: Shoot
 ) -> None:
