@@ -591,6 +591,13 @@ def test_time_that_is_left_adds_seeds(
     assert criterion.confidence > 0.9697
 
 
+def test_without_time_left_no_code_runs(small: Path, cli: Cli, inline: Inline) -> None:
+    found = cli("evaluate", f"{HERE}/sabotaged.py:Sound", "--suite", small, "--budget", "1ns")
+    assert (found.returncode, inline.runs) == (0, 0), found.stderr
+    assert "\n0 runs in " in found.stdout
+    assert "finished earlier" not in found.stdout
+
+
 @pytest.mark.usefixtures("inline")
 def test_a_suite_without_a_selected_criterion_is_left_out(small: Path, cli: Cli, tmp_path: Path) -> None:
     other = tmp_path / "other.toml"
