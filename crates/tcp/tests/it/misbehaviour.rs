@@ -86,7 +86,7 @@ mod receiver {
         assert_eq!((sent.len(), sent[0].ack - (IRS + 1)), (1, 5000));
         assert!(sent[0].sack[0].is_empty());
         assert_eq!((script.end.bytes_received(), script.end.bytes_arrived()), (Bytes(2000), Bytes(2000)));
-        // What arrives late is refused, as what has arrived is.
+        // Late data is refused, as data that has arrived is.
         script.data(1000, 1000).expect_acks(&[4000]);
         assert_eq!(script.end.bytes_received(), Bytes(2000));
     }
@@ -214,7 +214,7 @@ impl CongestionControl for Counts {
     }
 }
 
-/// What counts acknowledged data.
+/// The unit in which acknowledged data counts.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "this test")]
 struct Counted {
