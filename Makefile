@@ -178,6 +178,11 @@ engine: $(VENV)/requirements
 	@[ -n "$(PLUGIN)" ] || { echo 'engine: name the crate, as in: make engine PLUGIN=gentle' >&2; exit 1; }
 	cargo build --release --locked --lib -p $(PLUGIN)
 
+# The board of all senders, receivers and queues: out/board/index.html. ARGS="--seeds 6" for narrower intervals.
+.PHONY: board
+board: install
+	$(BIN)/python experiments/evaluation/board.py $(ARGS)
+
 demo: install
 	$(BIN)/airwnd reproduce arwa-2019/fig3 arwa-2019/fig4 arwa-2019/table3 --seeds 5 --progress
 

@@ -68,6 +68,16 @@ class DelayBlind(_Reno):
             self.ssthresh_bytes = self.cwnd_bytes = max(self.cwnd_bytes, 150.0 * self.mss)
 
 
+class CountsAcks(_Reno):
+    """Counts ACKs, however little they acknowledge, as Reno did before byte counting."""
+
+    def on_ack(self, ack: airwnd.Ack) -> None:
+        if self.cwnd_bytes < self.ssthresh_bytes:
+            self.cwnd_bytes += self.mss
+        else:
+            self.cwnd_bytes += self.mss * self.mss / self.cwnd_bytes
+
+
 class Raises(_Reno):
     """Fails at the first ACK."""
 

@@ -256,6 +256,22 @@ def test_two_evaluations_are_the_same_bytes_and_a_third_runs_nothing(
     assert written == (done[0] / report.JSON).read_bytes()
 
 
+@pytest.mark.usefixtures("inline")
+def test_the_number_of_seeds_is_chosen(small: Path, cli: Cli) -> None:
+    assert cli("evaluate", "cubic", "--suite", small, "--seeds", "4").returncode == 0
+    path = small.parent / "out" / "evaluate" / "cubic" / report.JSON
+    found = report.read(path)
+    assert {each.id: each.seeds for _, each in found.criteria()} == {
+        "carries": 4,
+        "impossible": 4,
+        "words": 0,
+    }
+    again = cli("evaluate", "--verify", path, "--suite", small)
+    assert "3 rows again, the same bytes" in again.stdout
+    few = cli("evaluate", "cubic", "--suite", small, "--seeds", "2")
+    assert (few.returncode, few.stderr.count("\n")) == (2, 1)
+
+
 def test_candidates_share_the_runs_of_references(small: Path, cli: Cli, inline: Inline) -> None:
     cli("evaluate", "cubic", "--suite", small)
     before = inline.runs
@@ -514,6 +530,16 @@ def test_the_page_shows_every_answer(
     shoot(opened, f"evaluate-{width}-{scheme}", whole=True)
 
 
+def test_a_row_is_repeated_with_the_same_references_and_seeds(done: tuple[Path, report.Report]) -> None:
+    small, criterion = done[1].criteria()[0]
+    own = msgspec.structs.replace(small, name="rfc9743", against=["newreno", "cubic", "bbr3"])
+    usual = msgspec.structs.replace(criterion, seeds=6)
+    words = "airwnd evaluate cubic --suite rfc9743 --only carries"
+    assert page.command(done[1], own, usual) == words
+    other = msgspec.structs.replace(own, against=["cubic"], beacon="2f3a")
+    assert page.command(done[1], other, criterion) == f"{words} --against cubic --seeds 3 --beacon 2f3a"
+
+
 def test_a_board_has_every_report(
     done: tuple[Path, report.Report], cli: Cli, tmp_path: Path, open_page: OpenPage, shoot: Shoot
 ) -> None:
@@ -563,6 +589,13 @@ def test_time_that_is_left_adds_seeds(
     assert criterion.seeds in (6, 12, 24)
     assert inline.runs == runs // 3 * criterion.seeds
     assert criterion.confidence > 0.9697
+
+
+def test_without_time_left_no_code_runs(small: Path, cli: Cli, inline: Inline) -> None:
+    found = cli("evaluate", f"{HERE}/sabotaged.py:Sound", "--suite", small, "--budget", "1ns")
+    assert (found.returncode, inline.runs) == (0, 0), found.stderr
+    assert "\n0 runs in " in found.stdout
+    assert "finished earlier" not in found.stdout
 
 
 @pytest.mark.usefixtures("inline")

@@ -64,6 +64,16 @@ def test_a_sabotaged_control_fails_the_rows_that_it_should(name: str, shared: St
     assert {each for each in meets if found[each].answer is not Answer.MEETS} == set()
 
 
+def test_ack_division_deceives_a_control_that_counts_acks(shared: Store) -> None:
+    """Savage et al., ACM CCR 29(5), 1999."""
+    found = evaluated(f"{HERE}/sabotaged.py:CountsAcks", shared, "7.6")["7.6"]
+    assert found.answer is Answer.FAILS
+    gain, others = figures(found, 1, setting="divides")
+    assert gain > 1.4 > max(others.values())
+    left, others = figures(found, 2, setting="divides")
+    assert left < 0.6 < min(others.values())
+
+
 def figures(result: CriterionResult, number: int, **place: str) -> tuple[float, Mapping[str, float]]:
     """Return a figure of the candidate and those of the references."""
     (finding,) = [each for each in result.checks[number].findings if place.items() <= each.place.items()]

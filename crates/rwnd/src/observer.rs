@@ -244,6 +244,23 @@ impl Observer {
         Observed { arrival, in_order, early, finished }
     }
 
+    /// Gives up missing data below the highest received byte or the peer's FIN: it will not count as received, nor as
+    /// arrived. Returns the bytes that became in order, and whether the peer's FIN is reached.
+    pub fn skip_gaps(&mut self) -> (u32, bool) {
+        let mut in_order = 0;
+        while let Some(end) = self.early.end() {
+            let (next, held) = self.early.advance(end);
+            self.nxt = next;
+            in_order += held;
+        }
+        self.received += u64::from(in_order);
+        let finished = self.fin.is_some_and(|fin| !fin.is_before(self.nxt));
+        if let (true, Some(fin)) = (finished, self.fin) {
+            self.nxt = fin + 1;
+        }
+        (in_order, finished)
+    }
+
     /// Processes an incoming segment that is outside the window, which the receiver refuses.
     pub fn on_refused(&mut self, now: Time, segment: &Incoming) {
         if segment.len > 0 {

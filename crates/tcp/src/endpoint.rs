@@ -605,6 +605,11 @@ impl Endpoint {
             let segment = self.stamp_with(now, self.sender.nxt(), Flags::ACK | congestion, ack);
             return Some(Segment { window: self.receiver.field_beyond(ack), ..segment });
         }
+        if let Some(ack) = self.receiver.take_partial_ack() {
+            self.stats.acks_sent += 1;
+            let flags = Flags::ACK | self.receiver.congestion_flags(true);
+            return Some(self.stamp_with(now, self.sender.nxt(), flags, ack));
+        }
         match self.state {
             State::Closed | State::Listen => return None,
             State::SynSent | State::SynReceived => return self.syn(now),
@@ -615,7 +620,7 @@ impl Endpoint {
                 }
             }
         }
-        self.receiver.ack_is_due().then(|| {
+        (self.receiver.ack_is_due() || self.receiver.take_spoofed_duplicate()).then(|| {
             self.stats.acks_sent += 1;
             // After a FIN no data follows, so SND.NXT is right in these states, too.
             let flags = Flags::ACK | self.receiver.congestion_flags(true);
@@ -663,7 +668,7 @@ impl Endpoint {
 
     /// Builds a segment without payload, with acknowledgment, window, timestamps and SACK blocks.
     fn stamp(&mut self, now: Time, seq: Seq, flags: Flags) -> Segment {
-        let ack = if flags.has(Flags::ACK) { self.receiver.nxt() } else { Seq(0) };
+        let ack = if flags.has(Flags::ACK) { self.receiver.acknowledges() } else { Seq(0) };
         self.stamp_with(now, seq, flags, ack)
     }
 
@@ -680,9 +685,12 @@ impl Endpoint {
             - Segment::CODE_OPTION_BYTES * u32::from(self.receiver.has_code_option());
         let sack =
             if self.sack { self.receiver.sack_blocks(room as usize / 8) } else { SackBlocks::default() };
-        if flags.has(Flags::ACK) && ack == self.receiver.nxt() {
+        if flags.has(Flags::ACK) && ack == self.receiver.acknowledges() {
             self.receiver.on_ack_sent();
         }
+        // A code in the place of the window is the same for any acknowledgment number.
+        let is_offer = ack == self.receiver.nxt() || !flags.has(Flags::ACK) || offer.is_code;
+        let window = if is_offer { offer.field } else { self.receiver.field_beyond(ack) };
         if offer.option.is_some() || offer.is_code {
             self.stats.codes_sent += 1;
         }
@@ -693,7 +701,7 @@ impl Endpoint {
             timestamps,
             sack,
             len: 0,
-            window: offer.field,
+            window,
             mss: None,
             window_scale: None,
             code: offer.option,

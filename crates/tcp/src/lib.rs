@@ -37,6 +37,7 @@ pub mod cc;
 mod ecn;
 mod endpoint;
 mod flow;
+mod misbehaviour;
 mod receiver;
 pub mod segment;
 mod sender;

@@ -1,6 +1,7 @@
 //! The receiving half: ACKs, application reads, and the advertised window.
 
 use crate::ecn::Echo;
+use crate::misbehaviour::Misbehaviour;
 use crate::rwnd::{
     Advertisement, Capabilities, Carriage, Device, DeviceNeeds, Encoded, Incoming, Observed, Observer,
     Outgoing, ReceiverContext, RecvView, RwndController, TimestampClock,
@@ -50,6 +51,7 @@ pub(crate) struct Receiver {
     ack_at: Option<Time>,
     ack_now: bool,
     compression: SackCompression,
+    misbehaviour: Option<Box<Misbehaviour>>,
 }
 
 /// SACK compression: delays ACKs of out-of-order segments so that one ACK reports several.
@@ -113,6 +115,7 @@ impl Receiver {
             ack_at: None,
             ack_now: false,
             compression: SackCompression { max: config.sack_compression, seen: 0, nxt: Seq(0), held: 0 },
+            misbehaviour: Misbehaviour::of(config),
         }
     }
 
@@ -120,6 +123,9 @@ impl Receiver {
     pub fn synchronise(&mut self, irs: Seq, clock: Option<TimestampClock>) {
         self.last_offer = None;
         self.observer.synchronise(irs, clock);
+        if let Some(misbehaviour) = &mut self.misbehaviour {
+            misbehaviour.synchronise(self.observer.nxt());
+        }
     }
 
     pub fn set_shift(&mut self, shift: u8) {
@@ -149,6 +155,17 @@ impl Receiver {
         self.earlier.take()
     }
 
+    /// Takes the acknowledgment number of an ACK that covers a part of the data to acknowledge.
+    pub fn take_partial_ack(&mut self) -> Option<Seq> {
+        let number = self.acknowledges();
+        self.misbehaviour.as_mut()?.take_part(number)
+    }
+
+    /// Takes a duplicate ACK that no segment has caused.
+    pub fn take_spoofed_duplicate(&mut self) -> bool {
+        self.misbehaviour.as_mut().is_some_and(|misbehaviour| misbehaviour.take_duplicate())
+    }
+
     /// Returns the number of marked packets received.
     pub fn marked(&self) -> u64 {
         self.echo.marked()
@@ -157,6 +174,13 @@ impl Receiver {
     /// Returns RCV.NXT.
     pub fn nxt(&self) -> Seq {
         self.observer.nxt()
+    }
+
+    /// Returns the acknowledgment number: RCV.NXT, unless the receiver misbehaves.
+    #[inline]
+    pub fn acknowledges(&self) -> Seq {
+        let lead = self.misbehaviour.as_ref().map_or(0, |misbehaviour| misbehaviour.lead());
+        self.nxt() + lead
     }
 
     /// Returns the advertised bytes beyond RCV.NXT.
@@ -233,7 +257,11 @@ impl Receiver {
             self.note_duplicate(segment);
         }
         let new = self.new_block(segment);
-        let observed = self.observer.on_segment(now, &incoming(now, segment));
+        let mut observed = self.observer.on_segment(now, &incoming(now, segment));
+        if let Some(misbehaviour) = &mut self.misbehaviour {
+            misbehave(misbehaviour, &mut self.observer, &mut observed);
+            self.ack_now |= segment.len > 0;
+        }
         if let Some(merged) = observed.early {
             match new {
                 _ if !self.grows_from_list => self.report_first(merged),
@@ -273,6 +301,9 @@ impl Receiver {
     pub fn on_refused(&mut self, now: Time, segment: &Segment) {
         self.observer.on_refused(now, &incoming(now, segment));
         self.note_duplicate(segment);
+        if let Some(misbehaviour) = &mut self.misbehaviour {
+            misbehaviour.on_old_data();
+        }
     }
 
     /// Records the first duplicate part of a segment for the next ACK's D-SACK block.
@@ -465,6 +496,10 @@ impl Receiver {
         self.ack_now = false;
         self.duplicate = None;
         self.compression.held = 0;
+        let number = self.acknowledges();
+        if let Some(misbehaviour) = &mut self.misbehaviour {
+            misbehaviour.on_ack_sent(number);
+        }
     }
 
     pub fn ack_soon(&mut self) {
@@ -482,6 +517,24 @@ impl Receiver {
     pub fn on_ack_timeout(&mut self) {
         self.ack_at = None;
         self.ack_now = true;
+    }
+}
+
+/// Applies misbehaviour to what a segment has changed.
+#[cold]
+fn misbehave(misbehaviour: &mut Misbehaviour, observer: &mut Observer, observed: &mut Observed) {
+    if misbehaviour.is_optimistic() {
+        let (in_order, finished) = observer.skip_gaps();
+        observed.in_order += in_order;
+        observed.arrival.in_order |= in_order > 0;
+        observed.finished |= finished;
+        observed.early = None;
+    }
+    if observed.finished {
+        misbehaviour.on_end();
+    }
+    if observed.arrival.len > Bytes::ZERO {
+        misbehaviour.on_data(observed.in_order, observer.nxt());
     }
 }
 

@@ -409,6 +409,23 @@ stacks! {
     quick_acks_after_pause: bool, level expert, unit "1",
         source "not in ns-2 and ns-3; Linux tcp_event_data_recv"
         => [false, false, false, true];
+    /// ACK division by a misbehaving receiver: number of ACKs for the data of each segment, each of an equal part.
+    /// Unless it is 1, each segment is acknowledged at once.
+    ack_division: u32, level expert, unit "ACKs", range 1..=1000,
+        source "Savage et al., ACM CCR 29(5), 1999; RFC 5681 §3.1 and RFC 3465 §2 are the senders' answer"
+        => [1, 1, 1, 1];
+    /// Spoofed duplicate ACKs by a misbehaving receiver: duplicates that follow the ACK of each segment. Unless it is 0,
+    /// each segment is acknowledged at once. With SACK a duplicate that reports no new data has no effect.
+    spoofed_duplicate_acks: u32, level expert, unit "ACKs", range 0..=1000,
+        source "Savage et al., ACM CCR 29(5), 1999; RFC 5681 §3.2 step 4"
+        => [0, 0, 0, 0];
+    /// Optimistic ACKs by a misbehaving receiver: maximum bytes that it acknowledges beyond the data received. It
+    /// conceals losses: missing data is given up, and never counts as received. Senders ignore ACKs of data that they
+    /// have not sent; when such a sender repeats data, the lead begins again at zero. It grows by the data received. Unless
+    /// the maximum is 0, each segment is acknowledged at once.
+    optimistic_acks: Bytes, level expert, unit "B", range Bytes(0)..=Bytes(1 << 30),
+        source "Savage et al., ACM CCR 29(5), 1999; RFC 5961 §5 is the limit"
+        => [Bytes(0), Bytes(0), Bytes(0), Bytes(0)];
     /// Retransmission timeout before the first RTT sample.
     //= exception preset-timers
     initial_rto: Span, unit "time", range Span(1)..=Span::from_secs(60),

@@ -74,6 +74,12 @@ _DIFFERS = 1
     help="Set a parameter of the candidate. May be repeated.",
 )
 @click.option(
+    "--seeds",
+    type=click.IntRange(min=3),
+    metavar="N",
+    help="Seeds of each run, 3 or more; default: the number of the suite.",
+)
+@click.option(
     "--budget",
     metavar="TIME",
     help="Begin no further criterion after this time, as in 10min; what is left is used for more seeds of "
@@ -117,6 +123,7 @@ def evaluate(
     against: str | None,
     only: tuple[str, ...],
     settings: tuple[str, ...],
+    seeds: int | None,
     budget: str | None,
     jobs: int | None,
     dask: str | None,
@@ -172,7 +179,8 @@ def evaluate(
         Contest.of(_suite(name, beacon), subject, names, timeout_s)
         for name in dict.fromkeys(suites or _USUAL[subject.kind])
     ]
-    effort = Effort(budget_s=duration_ns("budget", budget) / 1e9 if budget else None, only=only)
+    numbers = {each.id: seeds for contest in contests for each in contest.suite.entry.criterion if seeds}
+    effort = Effort(duration_ns("budget", budget) / 1e9 if budget else None, numbers or None, only)
     _check_only(contests, effort)
     # A suite from which nothing is selected has no part in the report.
     contests = [each for each in contests if any(map(effort.selects, each.suite.entry.criterion))]

@@ -308,6 +308,11 @@ pub trait CongestionControl: Debug + Send + Sync {
     fn send_buffer_windows(&self) -> u64 {
         2
     }
+    /// Whether the controller is notified of ACKs of a part of a segment, whose bytes count with its last part. Of those
+    /// built in only the last part is an event, as in Linux.
+    fn takes_partial_acks(&self) -> bool {
+        false
+    }
     /// Whether the controller needs [`Ack::rate`], [`on_send`](CongestionControl::on_send) and
     /// [`on_lost`](CongestionControl::on_lost). Read once, when the connection begins.
     fn needs_rate_samples(&self) -> bool {

@@ -132,6 +132,11 @@ impl CongestionControl for Guarded {
         self.inner.as_ref().map_or(2, |inner| inner.send_buffer_windows())
     }
 
+    // An external control shows whether it counts bytes or ACKs.
+    fn takes_partial_acks(&self) -> bool {
+        true
+    }
+
     fn needs_rate_samples(&self) -> bool {
         self.inner.as_ref().is_ok_and(|inner| inner.needs_rate_samples())
     }

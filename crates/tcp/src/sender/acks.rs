@@ -74,9 +74,10 @@ impl Sender {
         let lost = self.lost_reported - reported_before;
         let marks = self.ecn.on_ack(ack.flags, delivered, self.mss);
         let retransmitted = taken.retransmitted;
+        let is_partial = advanced && taken.segments == 0 && !self.cc.takes_partial_acks();
         let forbids_growth = marks.forbids_growth;
         let mut progress =
-            Progress { delivered, retransmitted, advanced, is_duplicate, lost, forbids_growth };
+            Progress { delivered, retransmitted, advanced, is_partial, is_duplicate, lost, forbids_growth };
         self.report_losses(ack.now);
         let mut event = Ack {
             now: ack.now,
@@ -96,7 +97,7 @@ impl Sender {
             selective: self.sack,
             rate,
         };
-        if advanced || is_duplicate {
+        if (advanced && !is_partial) || is_duplicate {
             event.acked = Bytes(u64::from(self.presume(&progress, counted)));
             self.cc.on_delivery(&event);
         }
@@ -254,7 +255,9 @@ impl Sender {
             self.round_end = self.nxt;
         }
         let since_sent = taken.clean_sample.map(|sent_at| ack.now - sent_at);
-        let sample = rtt_sample(&self.config, ack.rtt, since_sent);
+        // By timestamps alone the ACK of a part of a segment would give a sample.
+        let measures = taken.segments > 0 || self.config.rtt_by_timestamps;
+        let sample = rtt_sample(&self.config, ack.rtt, since_sent).filter(|_| measures);
         if let Some(sample) = sample {
             self.rtt.on_sample(sample);
             if let Some(tlp) = &mut self.tlp {
@@ -329,7 +332,8 @@ impl Sender {
         event.cwnd_limited = self.is_limited(event.prior_in_flight);
         event.recovering = self.is_recovering();
         let applies_code = ack.code.is_some() && self.sender_half.is_some();
-        if applies_code || progress.forbids_growth || (self.config.validate_window && !event.cwnd_limited) {
+        let is_forbidden = applies_code || progress.forbids_growth || progress.is_partial;
+        if is_forbidden || (self.config.validate_window && !event.cwnd_limited) {
             return;
         }
         self.cc.on_ack(event);
@@ -353,14 +357,17 @@ impl Sender {
     }
 
     /// Returns the bytes that an ACK reports as delivered. Without SACK a duplicate ACK counts as one segment, which
-    /// the ACK that covers it does not count again.
+    /// the ACK that covers it does not count again. More than all outstanding segments but one are not presumed.
     pub(super) fn presume(&mut self, progress: &Progress, counted: u32) -> u32 {
         if self.sack {
             return counted;
         }
         if !progress.advanced {
-            self.presumed += self.mss;
-            return self.mss;
+            //= Linux tcp_input.c, tcp_limit_reno_sacked
+            let room = self.board.outstanding().saturating_sub(self.presumed.saturating_add(self.mss));
+            let news = self.mss.min(room);
+            self.presumed += news;
+            return news;
         }
         let news = progress.delivered.saturating_sub(self.presumed).max(progress.delivered.min(self.mss));
         self.presumed = self.presumed.saturating_sub(progress.delivered - news);

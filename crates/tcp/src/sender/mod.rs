@@ -516,6 +516,8 @@ struct Progress {
     retransmitted: bool,
     /// The ACK advanced SND.UNA.
     advanced: bool,
+    /// It advanced SND.UNA within a segment, which is no event for the congestion control.
+    is_partial: bool,
     is_duplicate: bool,
     lost: u64,
     /// Marks forbid growth of cwnd.

@@ -52,7 +52,7 @@ impl Sent {
 /// Segments removed by a cumulative acknowledgment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Advanced {
-    /// Bytes not SACKed before.
+    /// Bytes of them not SACKed before.
     pub delivered: u32,
     /// Segments completely acknowledged.
     pub segments: u32,
@@ -77,6 +77,8 @@ pub(crate) struct Scoreboard {
     sacked_segments: u32,
     /// Without SACK: bytes that have left the network according to duplicate ACKs.
     duplicates: u32,
+    /// Bytes of the first segment that are acknowledged, and count as delivered with the rest of it.
+    trimmed: u32,
     /// End of the highest SACKed segment.
     high_sack: Option<Seq>,
     /// Every segment below is SACKed or marked lost.
@@ -109,6 +111,7 @@ impl Scoreboard {
             retransmitted: 0,
             sacked_segments: 0,
             duplicates: 0,
+            trimmed: 0,
             high_sack: None,
             lost_below: None,
             repaired_below: None,
@@ -290,6 +293,7 @@ impl Scoreboard {
     }
 
     /// Processes a cumulative acknowledgment up to `ack`.
+    //= Linux tcp_input.c, tcp_clean_rtx_queue: whole segments count, so that ACKs of parts gain nothing
     pub fn advance(&mut self, ack: Seq) -> Advanced {
         let mut result = Advanced::default();
         let mut is_ambiguous = false;
@@ -304,7 +308,7 @@ impl Scoreboard {
                 self.sacked -= bytes;
                 self.sacked_segments -= u32::from(whole);
             } else {
-                result.delivered += bytes;
+                self.trimmed += bytes;
                 if whole {
                     self.note_arrival(0, head, false);
                 }
@@ -316,15 +320,16 @@ impl Scoreboard {
                 self.retransmitted -= bytes;
                 result.retransmitted = true;
             }
-            if !head.is(SACKED) {
-                is_ambiguous |= head.is(AGAIN);
-                result.clean_sample = result.clean_sample.or(Some(head.sent_at));
-            }
             if !whole {
                 let rest = Sent { len: head.len - bytes as u16, seq: ack, ..head };
                 self.sent[0] = rest;
                 break;
             }
+            if !head.is(SACKED) {
+                is_ambiguous |= head.is(AGAIN);
+                result.clean_sample = result.clean_sample.or(Some(head.sent_at));
+            }
+            result.delivered += std::mem::take(&mut self.trimmed);
             result.segments += 1;
             self.sent.pop_front();
             if let Some(rates) = &mut self.rates {
@@ -678,10 +683,21 @@ mod tests {
     fn a_partial_cumulative_ack_trims_the_head() {
         let mut board = board(2);
         let advanced = board.advance(Seq(30));
-        assert_eq!((advanced.delivered, advanced.segments), (30, 0));
+        assert_eq!((advanced.delivered, advanced.segments, advanced.clean_sample), (0, 0, None));
         assert_eq!(board.get(0).seq, Seq(30));
         assert_eq!(board.outstanding(), 170);
         board.check();
+        // The parts count with the rest of their segment, also if that is SACKed.
+        assert_eq!(
+            board.sack(
+                &[SackBlock { start: Seq(30), end: Seq(MSS) }, Default::default(), Default::default()],
+                3
+            ),
+            70
+        );
+        let advanced = board.advance(Seq(MSS + 1));
+        assert_eq!((advanced.delivered, advanced.segments), (30, 1));
+        assert_eq!(board.advance(Seq(2 * MSS)).delivered, MSS);
     }
 
     proptest! {

@@ -10,6 +10,7 @@ mod conformance;
 mod ecn;
 mod linux_reference;
 mod marking_queue;
+mod misbehaviour;
 mod ns3_reference;
 mod ns3_senders;
 mod pacing;

@@ -98,16 +98,17 @@ def write(folder: Path, out: Path) -> Path:
         shutil.copyfile(path, entry / report.JSON)
         links[number] = f"entries/{number}/{page.HTML}"
     template = page.templates().get_template("board.html.j2")
-    groups = _groups([(links[number], each) for number, (_, each) in enumerate(found, start=1)])
+    grouped = groups([(links[number], each) for number, (_, each) in enumerate(found, start=1)])
     index = out / INDEX
     write_atomically(
         index,
-        sealed(lambda number: template.render(groups=groups, number=number, script=page.static("board.js"))),
+        sealed(lambda number: template.render(groups=grouped, number=number, script=page.static("board.js"))),
     )
     return index
 
 
-def _groups(found: Sequence[tuple[str, Report]]) -> list[Group]:
+def groups(found: Sequence[tuple[str, Report]]) -> list[Group]:
+    """Group reports, each with the address of its page, by suite, version of the suite, and engine."""
     alike: dict[tuple[str, str, str], list[tuple[str, Report, SuiteText]]] = {}
     for link, each in found:
         for suite in each.suites:

@@ -90,7 +90,8 @@ class Evaluator:
             each.id: () if self.contest.unsupported(each) else checks_of(self.contest, each)
             for each in chosen
         }
-        self._try_code([check for each in checks.values() for check in each])
+        if not _is_over(begin, effort):
+            self._try_code([check for each in checks.values() for check in each])
         done: dict[str, CriterionResult] = {}
         for number, criterion in enumerate(chosen, start=1):
             seeds = (effort.seeds or {}).get(criterion.id, suite.seeds)

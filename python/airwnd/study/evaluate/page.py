@@ -1,12 +1,13 @@
 """The report as one self-contained HTML page: answers first, each with its figures and a small picture."""
 
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airwnd.study.evaluate import strip
 from airwnd.study.evaluate.report import CriterionText, Report, SuiteText
-from airwnd.study.evaluate.suite import LEVELS, included
+from airwnd.study.evaluate.suite import LEVELS, Suite, included
 from airwnd.study.evaluate.worst import number, place_text, value_text, worst
 from airwnd.support.files import write_atomically
 from airwnd.view.pages import environment, sealed
@@ -40,8 +41,23 @@ def command(report: Report, suite: SuiteText, criterion: CriterionText) -> str:
     """Return the command that evaluates a criterion again."""
     words = ["airwnd evaluate", report.candidate.name]
     words += [f"--set {key}={value}" for key, value in report.candidate.parameters.items()]
-    name = suite.name if suite.name in included() else f"{suite.name}.toml"
-    return " ".join([*words, f"--suite {name}", f"--only {criterion.id}"])
+    known = suite.name in included()
+    words += [f"--suite {suite.name if known else f'{suite.name}.toml'}", f"--only {criterion.id}"]
+    against, seeds = _usual(suite.name) if known else (suite.against, criterion.seeds)
+    if suite.against != against:
+        words.append(f"--against {','.join(suite.against)}")
+    if criterion.seeds not in {0, seeds}:
+        words.append(f"--seeds {criterion.seeds}")
+    if suite.beacon:
+        words.append(f"--beacon {suite.beacon}")
+    return " ".join(words)
+
+
+@cache
+def _usual(name: str) -> tuple[list[str], int]:
+    """Return the references beside candidates, and the number of seeds, of an included suite."""
+    entry = Suite.load(name).entry
+    return list(entry.against), entry.seeds
 
 
 def templates() -> "jinja2.Environment":
