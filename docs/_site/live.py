@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sphinx.util import logging
 
-from airwnd.play.page import worker
+from airwnd.scenario.play.page import worker
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

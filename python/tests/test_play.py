@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import airwnd
-from airwnd.play import Playground
-from airwnd.play.engine import Engine
-from airwnd.play.explore import scenario_text
+from airwnd.scenario.play import Playground
+from airwnd.scenario.play.engine import Engine
+from airwnd.scenario.play.explore import scenario_text
 
 from .command_line import Cli, command_words
 from .waiting import running

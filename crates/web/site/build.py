@@ -5,7 +5,7 @@ import sys
 import zlib
 from pathlib import Path
 
-from airwnd.play import html
+from airwnd.scenario.play import html
 
 
 def main(arguments: list[str]) -> None:

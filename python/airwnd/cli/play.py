@@ -20,8 +20,8 @@ def play(source: Path | None, port: int, wanted: bool) -> None:
     begins with its own cell. Only this machine can reach the page, at the printed address. Ctrl-C ends it.
     """
     from airwnd import view
-    from airwnd.play import Playground
-    from airwnd.play.explore import scenario_text
+    from airwnd.scenario.play import Playground
+    from airwnd.scenario.play.explore import scenario_text
 
     playground = Playground(port, None if source is None else scenario_text(source))
     click.echo(f"page: {playground.address}")

@@ -13,9 +13,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 from airwnd import _native
-from airwnd.play.engine import Engine
-from airwnd.play.explore import explored
-from airwnd.play.page import html
+from airwnd.scenario.play.engine import Engine
+from airwnd.scenario.play.explore import explored
+from airwnd.scenario.play.page import html
 from airwnd.support.errors import InputError
 from airwnd.text.quantities import one_line
 

@@ -41,7 +41,10 @@ def html(*, module: str = "", engine: str = "", scenario: str | None = None) -> 
     scenario
         Scenario in TOML with which the page begins, instead of that of its controls.
     """
-    own, shared = resources.files("airwnd.play") / "static", resources.files("airwnd.view") / "static"
+    own, shared = (
+        resources.files("airwnd.scenario.play") / "static",
+        resources.files("airwnd.view") / "static",
+    )
     looks = [Look(line.colour, style.DARK[line.colour]) for line in style.LINES[:2]]
     files = [file for file in own.iterdir() if file.name.endswith(".js") and file.name != "worker.js"]
     files += [shared / name for name in SHARED]
@@ -58,13 +61,13 @@ def html(*, module: str = "", engine: str = "", scenario: str | None = None) -> 
         "worker": worker(module),
         "engine": engine,
     }
-    template = environment("airwnd.play").get_template("index.html.j2")
+    template = environment("airwnd.scenario.play").get_template("index.html.j2")
     return sealed(lambda number: template.render(**content, number=number))
 
 
 def worker(module: str) -> str:
     """Return the script of the engine's worker, given the JavaScript half of the engine in WebAssembly."""
-    return f"{module}\n{_texts(resources.files('airwnd.play') / 'static' / 'worker.js')}"
+    return f"{module}\n{_texts(resources.files('airwnd.scenario.play') / 'static' / 'worker.js')}"
 
 
 def _texts(*files: "Traversable") -> str:
