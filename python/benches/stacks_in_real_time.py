@@ -9,9 +9,14 @@ In real time both ends are processes with UDP sockets, whose clock is that of th
 when its process has started; in virtual time it begins then, too, and has the same end and seed. smoltcp's IP
 packets are payloads of UDP in both. The ends of str0m exchange their keys when they are made, so that they
 cannot be in two processes.
+
+The ends run under SCHED_FIFO, as the relay between them does, since a congestion control measures how late they
+are. As in virtual time, an end may send after each datagram that it receives. Sessions whose relay or ends are
+late are repeated.
 """
 
 import argparse
+import contextlib
 import datetime as dt
 import json
 import os
@@ -23,7 +28,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -51,7 +56,14 @@ SERVER, PORT = "100.64.0.1", 5001
 MTU = 1600
 """MTU of the link: packets of smoltcp have 28 bytes more."""
 LIMIT_NS = 1_000_000
+"""Limit of the 99th percentile of the lateness of the relay, and of that of an end."""
 ATTEMPTS = 5
+PRIORITY = 5
+"""Priority of the ends among real-time threads, below that of the relay."""
+REPORT_S = 0.5
+"""Time before the end at which the server's end reports how late it was."""
+SO_TIMESTAMPNS = 35
+"""Option of a socket of Linux: the time at which a packet arrived (socket(7))."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +74,8 @@ class Result:
     delay_ms: float
     loss_percent: float
     start_s: float
+    late_ms: float = 0.0
+    """99th percentile of the lateness of the later end; 0 in virtual time."""
 
 
 def in_real_time(scenario: Scenario, name: str, options: Mapping[str, Any], seed: int) -> Result:
@@ -82,13 +96,18 @@ def in_real_time(scenario: Scenario, name: str, options: Mapping[str, Any], seed
                 mtu=MTU,
             )
             raw, text = scenario.link(session.request(), lambda _: True)
-            received = json.loads((Path(folder) / "received.json").read_text(encoding="utf-8"))
-        late_ns = 1e3 * summary_of(text).lateness_us.p99
+            ue_end, server_end = (
+                json.loads((Path(folder) / f"{end}.json").read_text(encoding="utf-8"))
+                for end in ("use", "serve")
+            )
+        of_ends_ns = max(ue_end["late_ns"], server_end["late_ns"])
+        late_ns = max(of_ends_ns, 1e3 * summary_of(text).lateness_us.p99)
         if late_ns <= LIMIT_NS:
             outcome = json.loads(raw.outcome)
             (connection,) = [row for row in outcome["connections"] if row["server_end"].endswith(f":{PORT}")]
             (row,) = [row for row in outcome["flows"] if row["id"] == connection["flow"]]
-            return _result(row, received["bytes"], connection["start_s"], outcome["duration_s"])
+            result = _result(row, ue_end["bytes"], connection["start_s"], outcome["duration_s"])
+            return replace(result, late_ms=of_ends_ns / 1e6)
     raise SystemExit(f"{name}: late by {late_ns / 1e6:.1f} ms in {ATTEMPTS} sessions: is the machine idle?")
 
 
@@ -125,56 +144,87 @@ def _ends(name: str, options: Mapping[str, Any], seed: int) -> tuple[Endpoint, E
 
 def be(end: str, given: Mapping[str, Any]) -> None:
     """Be an end of a transfer in real time, until the end at the UE is over."""
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     client, server = _ends(given["name"], given["options"], given["seed"])
     is_ue = end == "use"
-    endpoint = client if is_ue else server
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as channel:
-        channel.setblocking(False)
+    exchange = _Exchange(client if is_ue else server)
+    if is_ue:
+        exchange.connect()
+        exchange.run(given["until_s"])
+    else:
+        exchange.serve()
+        # The session kills this process when that of the UE has ended.
+        exchange.run(given["until_s"] - REPORT_S)
+    late_ns = statistics.quantiles(exchange.late_ns, n=100)[-1]
+    report = {"bytes": client.received_bytes, "late_ns": late_ns}
+    Path(given["out"], f"{end}.json").write_text(json.dumps(report), encoding="utf-8")
+    if not is_ue:
+        exchange.run(float("inf"))
+
+
+class _Exchange:
+    """An end with its socket and its clock."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self.began_s = 0.0
+        self.late_ns: list[int] = []
+        self.peer: tuple[str, int] | None = None
+        self.channel = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.channel.setblocking(False)
         for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
-            channel.setsockopt(socket.SOL_SOCKET, option, 1 << 23)
-        channel.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
-        if is_ue:
-            channel.connect((SERVER, PORT))
-        else:
-            channel.bind((SERVER, PORT))
-            select.select([channel], [], [])
-        # The clock of an end begins with its first packet.
-        end_s = given["until_s"] if is_ue else float("inf")
-        _exchange(channel, endpoint, end_s)
-    Path(given["out"], "received.json").write_text(
-        json.dumps({"bytes": client.received_bytes}), encoding="utf-8"
-    )
+            self.channel.setsockopt(socket.SOL_SOCKET, option, 1 << 23)
+        self.channel.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        self.channel.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
 
+    def connect(self) -> None:
+        """Begin the clock."""
+        self.peer = (SERVER, PORT)
+        self.began_s = time.monotonic()
 
-def _exchange(channel: socket.socket, endpoint: Endpoint, end_s: float) -> None:
-    began_s = time.monotonic()
-    peer = None
-    while True:
-        now_s = time.monotonic() - began_s
-        if now_s >= end_s:
-            return
-        for datagram in endpoint.transmit(now_s):
+    def serve(self) -> None:
+        """Begin the clock with the first packet."""
+        self.channel.bind((SERVER, PORT))
+        select.select([self.channel], [], [])
+        self.began_s = time.monotonic()
+
+    def run(self, end_s: float) -> None:
+        """Send and receive until a time."""
+        while (now_s := time.monotonic() - self.began_s) < end_s:
+            self._transmit(now_s)
+            due_s = self.endpoint.timeout()
+            set_s = time.monotonic() - self.began_s
+            wait_s = min(end_s, float("inf") if due_s is None else due_s) - set_s
+            if wait_s > 0:
+                select.select([self.channel], [], [], None if wait_s == float("inf") else wait_s)
+            now_s = time.monotonic() - self.began_s
+            if due_s is not None and now_s >= due_s:
+                self.late_ns.append(round(1e9 * (now_s - max(due_s, set_s))))
+                self.endpoint.on_timeout(now_s)
+            else:
+                self._receive(now_s)
+
+    def _transmit(self, now_s: float) -> None:
+        for datagram in self.endpoint.transmit(now_s):
             data, ecn = datagram if isinstance(datagram, tuple) else (datagram, 0)
             field = [(socket.IPPROTO_IP, socket.IP_TOS, struct.pack("i", ecn))]
             # A full device queue drops the packet, as in any stack.
-            try:
-                channel.sendmsg([data], field, 0, *([peer] if peer else []))
-            except BlockingIOError:
-                continue
-        due_s = endpoint.timeout()
-        wait_s = min(end_s, float("inf") if due_s is None else due_s) - (time.monotonic() - began_s)
-        if wait_s > 0:
-            select.select([channel], [], [], None if wait_s == float("inf") else wait_s)
-        for _ in range(64):
-            try:
-                data, control, _, sender = channel.recvmsg(1 << 16, 64)
-            except (BlockingIOError, ConnectionRefusedError):
-                break
-            peer = None if end_s < float("inf") else sender
-            fields = [value for _, kind, value in control if kind == socket.IP_TOS]
-            endpoint.receive(time.monotonic() - began_s, data, fields[0][0] & 3 if fields else 0)
-        if due_s is not None and (now_s := time.monotonic() - began_s) >= due_s:
-            endpoint.on_timeout(now_s)
+            with contextlib.suppress(BlockingIOError):
+                self.channel.sendmsg([data], field, 0, *([self.peer] if self.peer else []))
+
+    def _receive(self, now_s: float) -> None:
+        try:
+            data, control, _, self.peer = self.channel.recvmsg(1 << 16, 256)
+        except (BlockingIOError, ConnectionRefusedError):
+            return
+        ecn = 0
+        for _, kind, value in control:
+            if kind == socket.IP_TOS:
+                ecn = value[0] & 3
+            elif kind == SO_TIMESTAMPNS:
+                seconds, nanoseconds = struct.unpack("qq", value)
+                self.late_ns.append(time.time_ns() - 1_000_000_000 * seconds - nanoseconds)
+        self.endpoint.receive(now_s, data, ecn)
 
 
 def compare(seeds: int) -> None:
