@@ -1,9 +1,9 @@
 """Instructions per data packet of the stacks in ``adapters`` and of what connects them to the engine.
 
 Run with ``cargo build --release -p airwnd-compare`` and ``python python/benches/stack_costs.py``. Valgrind
-counts the instructions of a download in a cell without other traffic, by the source file from which each comes,
-so that inlined code counts where it was written. The count of the same cell without a flow is subtracted. What
-several parts use, such as the allocator, counts as its callers do.
+counts the instructions of a download in a cell without other traffic, by the source file from which each
+comes, so that inlined code counts where it was written. The count of the same cell without a flow is
+subtracted. What several parts use, such as the allocator, counts as its callers do.
 """
 
 import argparse

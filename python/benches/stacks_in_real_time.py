@@ -10,9 +10,9 @@ when its process has started; in virtual time it begins then, too, and has the s
 packets are payloads of UDP in both. The ends of str0m exchange their keys when they are made, so that they
 cannot be in two processes.
 
-The ends run under SCHED_FIFO, as the relay between them does, since a congestion control measures how late they
-are. As in virtual time, an end may send after each datagram that it receives. Sessions whose relay or ends are
-late are repeated.
+The ends run under SCHED_FIFO, as the relay between them does, since a congestion control measures how late
+they are. As in virtual time, an end may send after each datagram that it receives. Sessions whose relay or
+ends are late are repeated.
 """
 
 import argparse
