@@ -60,6 +60,8 @@ LIMIT_NS = 1_000_000
 ATTEMPTS = 5
 PRIORITY = 5
 """Priority of the ends among real-time threads, below that of the relay."""
+STARTS = 8
+"""Transfers in virtual time for each in real time. They begin a millisecond apart, and differ by chance."""
 REPORT_S = 0.5
 """Time before the end at which the server's end reports how late it was."""
 SO_TIMESTAMPNS = 35
@@ -68,12 +70,13 @@ SO_TIMESTAMPNS = 35
 
 @dataclass(frozen=True)
 class Result:
-    """A transfer: goodput, mean one-way delay of the data, share of packets lost, and when it began."""
+    """A transfer: goodput, mean one-way delay of the data, share of packets lost, and its times."""
 
     goodput_kbps: float
     delay_ms: float
     loss_percent: float
     start_s: float
+    end_s: float
     late_ms: float = 0.0
     """99th percentile of the lateness of the later end; 0 in virtual time."""
 
@@ -86,7 +89,8 @@ def in_real_time(scenario: Scenario, name: str, options: Mapping[str, Any], seed
     for _ in range(ATTEMPTS):
         with TemporaryDirectory() as folder:
             given = {"name": name, "options": dict(options), "seed": seed, "until_s": until_s, "out": folder}
-            ends = [(sys.executable, __file__, end, json.dumps(given)) for end in ("serve", "use")]
+            program = ("chrt", "--fifo", str(PRIORITY), sys.executable, __file__)
+            ends = [(*program, end, json.dumps(given)) for end in ("serve", "use")]
             session = Session(
                 scenario=scenario,
                 seed=seed,
@@ -112,18 +116,18 @@ def in_real_time(scenario: Scenario, name: str, options: Mapping[str, Any], seed
 
 
 def in_virtual_time(
-    scenario: Scenario, name: str, options: Mapping[str, Any], seed: int, start_s: float
+    scenario: Scenario, name: str, options: Mapping[str, Any], seed: int, span_s: tuple[float, float]
 ) -> Result:
-    """Run the transfer with a begin in virtual time."""
-    until_s = duration_ns("duration", scenario.resolved["duration"]) / 1e9
+    """Run the transfer in virtual time, from a begin to an end."""
+    start_s, end_s = span_s
     client, server = _ends(name, options, seed)
     network = Network(scenario, seed)
     ue = scenario.resolved["ue"][0]["name"]
-    (flow,) = network.run_all([Pair(client, server, ue, start_s)], until_s)
+    (flow,) = network.run_all([Pair(client, server, ue, start_s)], end_s)
     flow_id = network.id(flow)
     outcome = network.finish().outcome
     (row,) = [row for row in outcome["flows"] if row["id"] == flow_id]
-    return _result(row, client.received_bytes, start_s, until_s)
+    return _result(row, client.received_bytes, start_s, end_s)
 
 
 def _result(row: Mapping[str, Any], received: int, start_s: float, end_s: float) -> Result:
@@ -132,6 +136,7 @@ def _result(row: Mapping[str, Any], received: int, start_s: float, end_s: float)
         delay_ms=row["delay_ms_mean"],
         loss_percent=100 * row["packets_dropped"] / max(row["packets_sent"], 1),
         start_s=start_s,
+        end_s=end_s,
     )
 
 
@@ -144,7 +149,6 @@ def _ends(name: str, options: Mapping[str, Any], seed: int) -> tuple[Endpoint, E
 
 def be(end: str, given: Mapping[str, Any]) -> None:
     """Be an end of a transfer in real time, until the end at the UE is over."""
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     client, server = _ends(given["name"], given["options"], given["seed"])
     is_ue = end == "use"
     exchange = _Exchange(client if is_ue else server)
@@ -208,8 +212,8 @@ class _Exchange:
         for datagram in self.endpoint.transmit(now_s):
             data, ecn = datagram if isinstance(datagram, tuple) else (datagram, 0)
             field = [(socket.IPPROTO_IP, socket.IP_TOS, struct.pack("i", ecn))]
-            # A full device queue drops the packet, as in any stack.
-            with contextlib.suppress(BlockingIOError):
+            # A full device queue drops the packet, as in any stack; at the end there is no device.
+            with contextlib.suppress(OSError):
                 self.channel.sendmsg([data], field, 0, *([self.peer] if self.peer else []))
 
     def _receive(self, now_s: float) -> None:
@@ -227,37 +231,49 @@ class _Exchange:
         self.endpoint.receive(now_s, data, ecn)
 
 
-def compare(seeds: int) -> None:
+def compare(seeds: int, stacks: Iterable[str]) -> None:
     """Print the table of virtual and real time."""
     print(_conditions())
     columns = ("Goodput, virtual (kbit/s)", "real", "Delay, virtual (ms)", "real", "Losses (%)", "real")
-    print(f"\n| Scenario | Stack | {' | '.join(columns)} |")
-    print("|---|---|--:|--:|--:|--:|--:|--:|")
+    print(f"\n| Scenario | Stack | {' | '.join(columns)} | Ends late (ms) |")
+    print("|---|---|--:|--:|--:|--:|--:|--:|--:|")
     for file in SCENARIOS:
         scenario = Scenario.load(STUDY / f"{file}.toml")
         for name, options in STACKS:
+            stack = " ".join([name, *map(str, options.values())])
+            if stack not in stacks:
+                continue
             real = [in_real_time(scenario, name, options, seed) for seed in range(1, seeds + 1)]
             virtual = [
-                in_virtual_time(scenario, name, options, seed, found.start_s)
+                [
+                    in_virtual_time(scenario, name, options, seed, (found.start_s + k / 1e3, found.end_s))
+                    for k in range(STARTS)
+                ]
                 for seed, found in enumerate(real, 1)
             ]
-            print(
-                _row(scenario.name, " ".join([name, *map(str, options.values())]), virtual, real), flush=True
-            )
+            print(_row(scenario.name, stack, virtual, real), flush=True)
 
 
-def _row(scenario: str, stack: str, virtual: Iterable[Result], real: Iterable[Result]) -> str:
-    virtual, real = list(virtual), list(real)
+def _row(scenario: str, stack: str, virtual: list[list[Result]], real: list[Result]) -> str:
+    """Means over the seeds, and in brackets the range of the means of which each has a start per seed."""
 
     def cells(value: Callable[[Result], float], digits: int, *, is_relative: bool = True) -> list[str]:
-        one, other = (statistics.fmean(map(value, each)) for each in (virtual, real))
-        difference = f" ({100 * (other / one - 1):+.1f} %)" if is_relative else ""
-        return [f"{one:.{digits}f}", f"{other:.{digits}f}{difference}"]
+        lowest, mean, highest = (
+            statistics.fmean(of([value(each) for each in starts]) for starts in virtual)
+            for of in (min, statistics.fmean, max)
+        )
+        other = statistics.fmean(map(value, real))
+        difference = f" ({100 * (other / mean - 1):+.1f} %)" if is_relative else ""
+        return [
+            f"{mean:.{digits}f} [{lowest:.{digits}f}, {highest:.{digits}f}]",
+            f"{other:.{digits}f}{difference}",
+        ]
 
     columns = [
         *cells(lambda each: each.goodput_kbps, 0),
         *cells(lambda each: each.delay_ms, 1),
         *cells(lambda each: each.loss_percent, 2, is_relative=False),
+        f"{max(each.late_ms for each in real):.2f}",
     ]
     return f"| {scenario} | {stack} | {' | '.join(columns)} |"
 
@@ -300,8 +316,13 @@ def main() -> None:
     )
     parser.add_argument("what", choices=["compare", "kernel"])
     parser.add_argument("--seeds", type=int, default=3)
+    names = [" ".join([name, *options.values()]) for name, options in STACKS]
+    parser.add_argument("--stacks", nargs="+", choices=names, default=names)
     given = parser.parse_args()
-    {"compare": compare, "kernel": kernel}[given.what](given.seeds)
+    if given.what == "compare":
+        compare(given.seeds, given.stacks)
+    else:
+        kernel(given.seeds)
 
 
 if __name__ == "__main__":
