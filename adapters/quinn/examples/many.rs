@@ -17,7 +17,10 @@ const LOADED: &str = include_str!("../../loaded.toml");
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<u64> = std::env::args().skip(1).map(|word| word.parse()).collect::<Result<_, _>>()?;
-    let [tests, seconds, threads @ 1..] = *arguments.as_slice() else { return Err(USAGE.into()) };
+    let [tests, seconds, threads] = *arguments.as_slice() else { return Err(USAGE.into()) };
+    if threads == 0 {
+        return Err(USAGE.into());
+    }
     let scenario = Scenario::from_toml(LOADED)?;
     let duration = Duration::from_secs(seconds);
     let began = Instant::now();
