@@ -1,8 +1,9 @@
 """Compares stacks in virtual time with the same stacks over ``airwnd link``, and measures the kernel there.
 
 Run with ``python python/benches/stacks_in_real_time.py compare`` or ``kernel``, as root and on an idle
-machine, with the package of ``adapters/python`` installed. ``compare`` prints a table in Markdown: means over
-the seeds, and the difference of real time. ``kernel`` prints the CSV of
+machine, with the package of ``adapters/python`` installed. ``compare`` prints a table in Markdown: means
+over the seeds, and the difference of real time. ``late`` prints what the stacks do in virtual time if their
+ends are late by chance, as processes are. ``kernel`` prints the CSV of
 ``experiments/stacks-in-cell/kernel.csv``.
 
 In real time both ends are processes with UDP sockets, whose clock is that of the machine. A transfer begins
@@ -21,6 +22,7 @@ import datetime as dt
 import json
 import os
 import platform
+import random
 import select
 import socket
 import statistics
@@ -62,6 +64,8 @@ PRIORITY = 5
 """Priority of the ends among real-time threads, below that of the relay."""
 STARTS = 8
 """Transfers in virtual time for each in real time. They begin a millisecond apart, and differ by chance."""
+LATE_S = 2e-4
+"""Mean of the lateness of an end in virtual time."""
 REPORT_S = 0.5
 """Time before the end at which the server's end reports how late it was."""
 SO_TIMESTAMPNS = 35
@@ -116,11 +120,11 @@ def in_real_time(scenario: Scenario, name: str, options: Mapping[str, Any], seed
 
 
 def in_virtual_time(
-    scenario: Scenario, name: str, options: Mapping[str, Any], seed: int, span_s: tuple[float, float]
+    scenario: Scenario, ends: tuple[Endpoint, Endpoint], seed: int, span_s: tuple[float, float]
 ) -> Result:
     """Run the transfer in virtual time, from a begin to an end."""
     start_s, end_s = span_s
-    client, server = _ends(name, options, seed)
+    client, server = ends
     network = Network(scenario, seed)
     ue = scenario.resolved["ue"][0]["name"]
     (flow,) = network.run_all([Pair(client, server, ue, start_s)], end_s)
@@ -145,6 +149,47 @@ def _ends(name: str, options: Mapping[str, Any], seed: int) -> tuple[Endpoint, E
     for end in ends:
         end.protocol = None
     return ends
+
+
+class _Late(Endpoint):
+    """An end whose process runs some time after a datagram or a timer wakes it."""
+
+    def __init__(self, end: Endpoint, chance: random.Random) -> None:
+        self.end = end
+        self.chance = chance
+        self.protocol = end.protocol
+        self.arrived: list[tuple[bytes, int]] = []
+        self.timer_s: float | None = None
+        self.runs_s: float | None = 0.0
+
+    def transmit(self, now_s: float) -> Any:
+        if self.runs_s is None or self.runs_s > now_s:
+            return []
+        for data, ecn in self.arrived:
+            self.end.receive(now_s, data, ecn)
+        self.arrived.clear()
+        if self.timer_s is not None and self.timer_s <= now_s:
+            self.end.on_timeout(now_s)
+        sent = self.end.transmit(now_s)
+        self.timer_s = self.end.timeout()
+        self.runs_s = None if self.timer_s is None else max(self.timer_s, now_s) + self._late_s()
+        return sent
+
+    def receive(self, now_s: float, data: bytes, ecn: int) -> None:
+        if not self.arrived:
+            woken_s = now_s + self._late_s()
+            self.runs_s = woken_s if self.runs_s is None else min(self.runs_s, woken_s)
+        self.arrived.append((data, ecn))
+
+    def timeout(self) -> float | None:
+        return self.runs_s
+
+    @property
+    def received_bytes(self) -> int:  # type: ignore[override]  # read from the end
+        return self.end.received_bytes
+
+    def _late_s(self) -> float:
+        return self.chance.expovariate(1 / LATE_S)
 
 
 def be(end: str, given: Mapping[str, Any]) -> None:
@@ -240,14 +285,14 @@ def compare(seeds: int, stacks: Iterable[str]) -> None:
     for file in SCENARIOS:
         scenario = Scenario.load(STUDY / f"{file}.toml")
         for name, options in STACKS:
-            stack = " ".join([name, *map(str, options.values())])
+            stack = " ".join([name, *options.values()])
             if stack not in stacks:
                 continue
             real = [in_real_time(scenario, name, options, seed) for seed in range(1, seeds + 1)]
             virtual = [
                 [
-                    in_virtual_time(scenario, name, options, seed, (found.start_s + k / 1e3, found.end_s))
-                    for k in range(STARTS)
+                    in_virtual_time(scenario, _ends(name, options, seed), seed, (start_s, found.end_s))
+                    for start_s in (found.start_s + k / 1e3 for k in range(STARTS))
                 ]
                 for seed, found in enumerate(real, 1)
             ]
@@ -276,6 +321,24 @@ def _row(scenario: str, stack: str, virtual: list[list[Result]], real: list[Resu
         f"{max(each.late_ms for each in real):.2f}",
     ]
     return f"| {scenario} | {stack} | {' | '.join(columns)} |"
+
+
+def late(seeds: int, stacks: Iterable[str]) -> None:
+    """Print the delays of transfers in virtual time whose ends are late at random, a line for each seed."""
+    for file in SCENARIOS:
+        scenario = Scenario.load(STUDY / f"{file}.toml")
+        until_s = duration_ns("duration", scenario.resolved["duration"]) / 1e9
+        for name, options in STACKS:
+            stack = " ".join([name, *options.values()])
+            for seed in range(1, seeds + 1) if stack in stacks else ():
+                delays = []
+                for k in range(STARTS):
+                    chance = random.Random(STARTS * seed + k)  # noqa: S311 - not for security
+                    ends = _ends(name, options, seed)
+                    one, other = (_Late(end, chance) for end in ends)
+                    found = in_virtual_time(scenario, (one, other), seed, (1.0, until_s))
+                    delays.append(f"{found.delay_ms:.1f}")
+                print(f"{scenario.name}: {stack}, seed {seed}: {', '.join(delays)} ms", flush=True)
 
 
 def kernel(seeds: int) -> None:
@@ -314,15 +377,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["compare", "kernel"])
+    parser.add_argument("what", choices=["compare", "late", "kernel"])
     parser.add_argument("--seeds", type=int, default=3)
     names = [" ".join([name, *options.values()]) for name, options in STACKS]
     parser.add_argument("--stacks", nargs="+", choices=names, default=names)
     given = parser.parse_args()
-    if given.what == "compare":
-        compare(given.seeds, given.stacks)
-    else:
+    if given.what == "kernel":
         kernel(given.seeds)
+    else:
+        {"compare": compare, "late": late}[given.what](given.seeds, given.stacks)
 
 
 if __name__ == "__main__":
