@@ -8,12 +8,12 @@
 //!
 //! `cost` transfers once and prints the number of data packets: what `python/benches/stack_costs.py` counts instructions of.
 
-use airwnd::{Cbr, Measure, Outcome, Report, Scenario, Trial, TrialError};
+use airwnd::{Cbr, Measure, Outcome, Path, Report, Scenario, Trial, TrialError};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path as FilePath;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const USAGE: &str =
     "usage: airwnd-compare FOLDER SEEDS, or airwnd-compare cost SCENARIO STACK|nothing SECONDS";
@@ -143,7 +143,9 @@ fn cost(text: &str, stack: &str, seconds: u64) -> Result<(), Box<dyn Error>> {
         }
         (None, Some(control)) => sent(&with_flow(text, control)?.with("duration", &duration)?.run(1)?),
         (None, None) if stack == "nothing" => {
-            sent(&Scenario::from_toml(text)?.with("duration", &duration)?.run(1)?)
+            let mut path = Path::new(&Scenario::from_toml(text)?, 1)?;
+            path.advance(Duration::from_secs(seconds))?;
+            sent(&path.finish()?)
         }
         (None, None) => return Err(format!("unknown stack: {stack}").into()),
     };
