@@ -8,15 +8,14 @@
 //!
 //! `cost` transfers once and prints the number of data packets: what `python/benches/stack_costs.py` counts instructions of.
 
-use airwnd::{Cbr, Measure, Outcome, Path, Report, Scenario, Trial, TrialError};
+use airwnd::{Cbr, Measure, Outcome, Report, Scenario, Trial, TrialError};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path as FilePath;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-const USAGE: &str =
-    "usage: airwnd-compare FOLDER SEEDS, or airwnd-compare cost SCENARIO STACK|nothing SECONDS";
+const USAGE: &str = "usage: airwnd-compare FOLDER SEEDS, or airwnd-compare cost SCENARIO STACK SECONDS";
 /// Congestion controls of the simulated TCP, whose stack is Linux's.
 const SIMULATED: [&str; 4] = ["newreno", "cubic", "bbr", "bbr3"];
 /// Maximum rate of str0m's video, above that of every scenario.
@@ -142,11 +141,6 @@ fn cost(text: &str, stack: &str, seconds: u64) -> Result<(), Box<dyn Error>> {
             report.outcomes().map(|(_, outcome)| sent(outcome)).sum()
         }
         (None, Some(control)) => sent(&with_flow(text, control)?.with("duration", &duration)?.run(1)?),
-        (None, None) if stack == "nothing" => {
-            let mut path = Path::new(&Scenario::from_toml(text)?, 1)?;
-            path.advance(Duration::from_secs(seconds))?;
-            sent(&path.finish()?)
-        }
         (None, None) => return Err(format!("unknown stack: {stack}").into()),
     };
     println!("{packets} packets");
