@@ -53,7 +53,8 @@ def crates() -> Graph:
 def modules(crate: str) -> Graph:
     """Read the dependencies between the source files of a crate, without tests and re-exports."""
     (source,) = (path for top in ("crates", "tools") if (path := ROOT / top / crate / "src").is_dir())
-    paths = {_module(path.relative_to(source)): path for path in sorted(source.rglob("*.rs"))}
+    files = (path for path in sorted(source.rglob("*.rs")) if path.stem != "tests")
+    paths = {_module(path.relative_to(source)): path for path in files}
     graph = {}
     for module, path in paths.items():
         text = _COMMENT.sub("", _TESTS.sub("", path.read_text(encoding="utf-8")))

@@ -42,10 +42,16 @@ def test_no_folders_of_a_crate_depend_on_each_other(structure: ModuleType, crate
     assert structure.circles(structure.grouped(structure.modules(crate))) == []
 
 
-def test_ues_and_the_parts_below_a_cell_know_no_enb(structure: ModuleType) -> None:
-    """The folders of the cell, each before those that may use it."""
-    order = ["mac", "settings", "radio", "ue", "enb", "region", "ran"]
-    graph = structure.grouped(structure.modules("cell"))
+@pytest.mark.parametrize(
+    ("crate", "order"),
+    [
+        ("cell", ["mac", "settings", "radio", "ue", "enb", "region", "ran"]),
+        ("lab", ["scenario", "results", "simulation", "catalogue"]),
+    ],
+)
+def test_folders_use_those_before_them(structure: ModuleType, crate: str, order: list[str]) -> None:
+    graph = structure.grouped(structure.modules(crate))
+    assert set(order) <= graph.keys()
     for place, folder in enumerate(order):
         assert graph[folder].isdisjoint(order[place + 1 :]), folder
 

@@ -26,6 +26,7 @@ use std::sync::Arc;
 const SAMPLE_PERIOD: u64 = 10;
 /// Maximum number of UEs sampled in a TTI: with more UEs each of them is sampled less often.
 const MAX_SAMPLES: usize = 200;
+
 /// Settings that apply in all cells.
 #[derive(Clone)]
 pub(crate) struct Rules {
@@ -559,3 +560,6 @@ fn report_down(cells: &mut [Cell], first: CellId, report: DownlinkReport) {
     let DownlinkReport { cell, slot, carriers, waiting } = report;
     cells[cell.index_from(first)].report(slot, carriers, waiting);
 }
+
+#[cfg(test)]
+mod tests;

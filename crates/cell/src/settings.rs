@@ -67,10 +67,10 @@ pub struct Radio {
     /// Whether control channels (PCFICH and PDCCH) can be lost.
     #[param(default = true, unit = "1", source = "ns-3 LteSpectrumPhy::CtrlErrorModelEnabled")]
     pub control_errors: bool,
-    /// TTIs between two CQI reports of a UE; the default of two reproduces ns-3 LENA, whose 1 ms period requires more
-    /// than 1 ms.
+    /// TTIs between two CQI reports of a UE. Two is the shortest period in LTE FDD; networks also have 5 to 160, and
+    /// request reports when they need them.
     #[param(default = 2, range = 1..=160)]
-    #[param(unit = "TTI", source = "ns-3 lte-ue-phy.cc, UlCqiPeriodicity with a strict comparison")]
+    #[param(unit = "TTI", source = "TS 36.213 §7.2.1, Table 7.2.2-1A; the same in ns-3 lte-ue-phy.cc")]
     pub cqi_period: u16,
     /// TTIs from the measurement of a CQI to the first scheduling decision that uses it.
     #[param(default = 5, range = 1..=12)]

@@ -117,105 +117,183 @@ fn text(name: &str, file: File) -> Result<String, Error> {
 /// Guards until SIGINT or SIGTERM.
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let signals = Signals::open()?;
-    let mut log = options.json_log.as_deref().map(Log::open).transpose()?;
-    let mut recorder = options.record.as_deref().map(Recorder::create).transpose()?.unwrap_or_default();
-    let mut read_at = options.source.changed();
-    let mut stations = open(options, &options.source.read()?)?;
-    let routes = Routes::open()?;
-    let mut links = Links::open()?;
-    let control = Server::open()?;
-    let exporter = options.prometheus.map(Exporter::open).transpose()?;
-    beat(&mut stations, system::now())?;
-    for station in &mut stations {
-        if let Place::Receiver(receiver) = &mut station.place {
-            receiver.adopt()?;
-        }
-    }
-    give_up_privileges(&stations, &options.source)?;
+    let mut daemon = Daemon::open(options)?;
+    daemon.begin()?;
+    give_up_privileges(&daemon.stations, &options.source)?;
     system::return_free_memory();
     eprintln!("guarding");
-    let mut expired = system::now();
-    let mut beaten = expired;
-    let mut counted = expired;
-    let mut logged = expired;
     let mut is_busy = false;
-    let mut is_hangup = false;
     loop {
-        let patience = if is_busy { MORE } else { HEARTBEAT };
-        if wait(&signals, &control, &routes, exporter.as_ref(), &stations, patience)? {
+        let mut is_hangup = false;
+        if daemon.wait(&signals, if is_busy { MORE } else { HEARTBEAT })? {
             match signals.arrived() {
                 Some(Signal::SIGHUP) => is_hangup = true,
                 Some(_) => break,
                 None => {}
             }
-            routes.changed(|change| {
-                for (number, station) in stations.iter_mut().enumerate() {
-                    if let Some(interface) = station.concerned(change) {
-                        station.policy.forget_paths(interface);
-                        recorder.routes_changed(number, system::now(), interface);
-                    }
-                }
-            });
-            if let Some(exporter) = &exporter {
-                exporter.answer(|| {
-                    let mut text = Vec::new();
-                    write_state(&mut text, &stations, log::SHOWN)?;
-                    Ok(serde_json::from_slice(&text)?)
-                });
-            }
-            control.answer(|out, shown| write_state(out, &stations, shown));
+            daemon.answer();
         }
-        is_busy = false;
+        is_busy = daemon.observe();
+        let now = system::now();
+        daemon.count(now);
+        if is_hangup || now.since(daemon.beaten) >= HEARTBEAT {
+            daemon.maintain(now, is_hangup)?;
+        }
+    }
+    for Station { place, .. } in &daemon.stations {
+        eprintln!("{}", summary(&place.maps().counters()));
+    }
+    Ok(())
+}
+
+/// Programs and policies, what they are asked through, and the times of recurring work.
+struct Daemon<'a> {
+    options: &'a Options,
+    stations: Vec<Station>,
+    routes: Routes,
+    links: Links,
+    control: Server,
+    exporter: Option<Exporter>,
+    log: Option<Log>,
+    recorder: Recorder,
+    /// Time of the last change of the rules that are in force.
+    read_at: Option<SystemTime>,
+    beaten: Time,
+    counted: Time,
+    logged: Time,
+    expired: Time,
+}
+
+impl<'a> Daemon<'a> {
+    fn open(options: &'a Options) -> Result<Daemon<'a>, Error> {
+        let log = options.json_log.as_deref().map(Log::open).transpose()?;
+        let recorder = options.record.as_deref().map(Recorder::create).transpose()?.unwrap_or_default();
+        let read_at = options.source.changed();
+        let stations = open(options, &options.source.read()?)?;
+        let now = system::now();
+        Ok(Daemon {
+            options,
+            stations,
+            routes: Routes::open()?,
+            links: Links::open()?,
+            control: Server::open()?,
+            exporter: options.prometheus.map(Exporter::open).transpose()?,
+            log,
+            recorder,
+            read_at,
+            beaten: now,
+            counted: now,
+            logged: now,
+            expired: now,
+        })
+    }
+
+    /// Lets the programs act, and takes over the connections that there are.
+    fn begin(&mut self) -> Result<(), Error> {
+        beat(&mut self.stations, system::now())?;
+        for station in &mut self.stations {
+            if let Place::Receiver(receiver) = &mut station.place {
+                receiver.adopt()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for observations, and returns whether there is anything else.
+    fn wait(&self, signals: &Signals, patience: Span) -> Result<bool, Error> {
+        let Daemon { stations, control, routes, exporter, .. } = self;
+        let observed = stations.iter().map(|station| station.place.maps().as_fd());
+        let exporter = exporter.as_ref().map(AsFd::as_fd);
+        let others = [signals.as_fd(), control.as_fd(), routes.as_fd()].into_iter().chain(exporter);
+        let mut events: Vec<_> =
+            observed.chain(others).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+        let timeout = PollTimeout::try_from(patience.0 / 1_000_000).expect("a fraction of a second");
+        match poll(&mut events, timeout) {
+            Ok(_) | Err(Errno::EINTR) => {
+                Ok(events[stations.len()..].iter().any(|event| event.any() != Some(false)))
+            }
+            Err(why) => Err(Error::failed("cannot wait for observations", &why)),
+        }
+    }
+
+    /// Handles changes of routes, and answers requests for the state.
+    fn answer(&mut self) {
+        let Daemon { stations, routes, recorder, exporter, control, .. } = self;
+        routes.changed(|change| {
+            for (number, station) in stations.iter_mut().enumerate() {
+                if let Some(interface) = station.concerned(change) {
+                    station.policy.forget_paths(interface);
+                    recorder.routes_changed(number, system::now(), interface);
+                }
+            }
+        });
+        if let Some(exporter) = exporter {
+            exporter.answer(|| {
+                let mut text = Vec::new();
+                write_state(&mut text, stations, log::SHOWN)?;
+                Ok(serde_json::from_slice(&text)?)
+            });
+        }
+        control.answer(|out, shown| write_state(out, stations, shown));
+    }
+
+    /// Passes observations to the policies; returns whether there were any.
+    fn observe(&mut self) -> bool {
+        let Daemon { stations, recorder, .. } = self;
+        let mut has_observed = false;
         for (number, Station { place, policy }) in stations.iter_mut().enumerate() {
-            is_busy |= place.maps_mut().observe(|seen| {
+            has_observed |= place.maps_mut().observe(|seen| {
                 let target = policy.on_observation(seen);
                 recorder.seen(number, seen, target);
                 target
             });
         }
-        let now = system::now();
-        if now.since(counted) >= COUNTING {
-            counted = now;
-            for (number, station) in stations.iter_mut().enumerate() {
-                for (interface, carried) in station.count(&mut links) {
-                    station.policy.note_carried(interface, carried);
-                    recorder.counted(number, now, interface, carried);
-                }
+        has_observed
+    }
+
+    /// Reads the counters of interfaces if it is time.
+    fn count(&mut self, now: Time) {
+        if now.since(self.counted) < COUNTING {
+            return;
+        }
+        self.counted = now;
+        for (number, station) in self.stations.iter_mut().enumerate() {
+            for (interface, carried) in station.count(&mut self.links) {
+                station.policy.note_carried(interface, carried);
+                self.recorder.counted(number, now, interface, carried);
             }
         }
-        if now.since(beaten) < HEARTBEAT && !is_hangup {
-            continue;
-        }
-        beat(&mut stations, now)?;
-        beaten = now;
-        if now.since(logged) >= LOG {
-            if let Some(log) = &mut log {
-                log.line(|out| write_state(out, &stations, log::SHOWN));
+    }
+
+    /// Beats, writes the log, reads rules that have changed, or on SIGHUP any, and removes flows that are gone.
+    fn maintain(&mut self, now: Time, is_hangup: bool) -> Result<(), Error> {
+        let Daemon { options, stations, log, recorder, .. } = self;
+        beat(stations, now)?;
+        self.beaten = now;
+        if now.since(self.logged) >= LOG {
+            if let Some(log) = log {
+                log.line(|out| write_state(out, stations, log::SHOWN));
             }
             recorder.flush();
-            logged = now;
+            self.logged = now;
         }
         let changed = options.source.changed();
-        if is_hangup || (changed.is_some() && changed != read_at) {
-            read_at = changed;
-            is_hangup = false;
-            if reload(options, &mut stations) {
+        if is_hangup || (changed.is_some() && changed != self.read_at) {
+            self.read_at = changed;
+            if reload(options, stations) {
                 (0..stations.len()).for_each(|number| recorder.rules_read(number, now));
             }
         }
-        if now.since(expired) >= EXPIRY {
-            for Station { place, policy } in &mut stations {
+        if now.since(self.expired) >= EXPIRY {
+            for Station { place, policy } in stations {
                 for flow in policy.expire(now) {
                     place.maps_mut().remove(flow);
                 }
             }
-            expired = now;
+            self.expired = now;
         }
+        Ok(())
     }
-    for Station { place, .. } in &stations {
-        eprintln!("{}", summary(&place.maps().counters()));
-    }
-    Ok(())
 }
 
 /// Where windows are set.
@@ -334,28 +412,6 @@ fn beat(stations: &mut [Station], now: Time) -> Result<(), Error> {
     stations.iter_mut().try_for_each(|Station { place, policy }| {
         place.maps_mut().allow_until(now + ALLOWANCE, policy.report_interval())
     })
-}
-
-/// Waits for observations or something else; returns whether there is something else.
-fn wait(
-    signals: &Signals,
-    control: &Server,
-    routes: &Routes,
-    exporter: Option<&Exporter>,
-    stations: &[Station],
-    patience: Span,
-) -> Result<bool, Error> {
-    let observed = stations.iter().map(|station| station.place.maps().as_fd());
-    let others =
-        [signals.as_fd(), control.as_fd(), routes.as_fd()].into_iter().chain(exporter.map(AsFd::as_fd));
-    let mut events: Vec<_> = observed.chain(others).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
-    let timeout = PollTimeout::try_from(patience.0 / 1_000_000).expect("a fraction of a second");
-    match poll(&mut events, timeout) {
-        Ok(_) | Err(Errno::EINTR) => {
-            Ok(events[stations.len()..].iter().any(|event| event.any() != Some(false)))
-        }
-        Err(why) => Err(Error::failed("cannot wait for observations", &why)),
-    }
 }
 
 #[cfg(test)]

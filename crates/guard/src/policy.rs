@@ -396,6 +396,55 @@ impl Flow {
         paths: &mut Paths,
         device: Device,
     ) -> Target {
+        let delay = self.begin(seen, spec);
+        let is_dip = paths.is_dip(seen.time, self.path.0) && matches!(self.treatment, Treatment::Window(_));
+        let mut controller = self.controller.take().unwrap_or_else(|| self.build(seen, spec));
+        // A dip says nothing about the rate of the path.
+        let observer = (!is_dip).then_some(&mut controller);
+        self.receive(seen, delay, device, observer);
+        if seen.event == Event::Ack {
+            self.on_ack(seen, paths);
+        }
+        let view = with_lan(self.observer.view(seen.free, seen.unread, device), self.lan_rtt);
+        let copied = self.observer.received().saturating_sub(seen.unread.0);
+        if copied > self.copied {
+            if !is_dip {
+                controller.on_copied(seen.time, Bytes(copied - self.copied), &view);
+            }
+            self.copied = copied;
+        }
+        if let Some(min) = self.learn_rtt(seen, paths) {
+            controller.on_path_rtt(seen.time, min);
+        }
+        let advertisement = controller.window(seen.time, &view);
+        let (Advertisement::Window(window) | Advertisement::Code { window, .. }) = advertisement;
+        // Its queue would be in the minimum. Without other traffic a longer path looks like a competitor, too.
+        let may_dip = !controller.is_beside_others();
+        self.controller = Some(controller);
+        let has_ended = self.round.end(seen.time, self.rtt(), self.mss, view.offered);
+        self.unsettled -= self.unsettled.min(u32::from(has_ended));
+        self.treatment = self.treat(spec.map(|_| window));
+        if self.round.quiet >= QUIET_ROUNDS {
+            self.controller = None;
+            self.round.count = 0;
+        }
+        self.dip(seen, paths, may_dip);
+        let changes = paths.changes(self.path) + paths.changes(self.lan());
+        if self.changes != changes {
+            self.changes = changes;
+            // The controller knows the former minimum.
+            self.restart();
+        }
+        let window = match self.treatment {
+            Treatment::Window(window) => Some(window),
+            Treatment::Untouched(_) => None,
+        };
+        Target { window, valid_until: seen.time + VALID }
+    }
+
+    /// Notes when and where an observation was made, and starts anew after a pause or a correction of the sender's clock.
+    /// Returns the one-way delay.
+    fn begin(&mut self, seen: &Observation, spec: Option<&Spec>) -> Option<Span> {
         let rtt = self.rtt();
         if seen.time.since(self.seen) >= IDLE.max(rtt.unwrap_or_default() * 4) {
             self.seen = seen.time;
@@ -409,20 +458,28 @@ impl Flow {
         let delay = seen.timestamps.map(|newest| {
             let clock = self.peer_clock.get_or_insert_with(|| PeerClock::new(seen.time, newest.val));
             clock.delay(seen.time, newest.val)
-        });
-        let uses_delay = spec.is_some_and(|spec| spec.capabilities().uses_one_way_delay);
-        if uses_delay && delay.is_some_and(|delay| delay.is_corrected) {
+        })?;
+        if delay.is_corrected && spec.is_some_and(|spec| spec.capabilities().uses_one_way_delay) {
             self.restart();
         }
-        let lan = self.lan();
-        let is_dip = paths.is_dip(seen.time, self.path.0) && matches!(self.treatment, Treatment::Window(_));
-        let build = || {
-            let buffer = Bytes(u64::from(u16::MAX) << seen.shift);
-            // Where no rule applies, this controller observes only.
-            let observer = Spec::Fixed(Default::default());
-            spec.unwrap_or(&observer).build(&ReceiverContext { mss: self.mss, buffer, seed: seen.flow })
-        };
-        let controller = self.controller.get_or_insert_with(build);
+        Some(delay.span)
+    }
+
+    /// Builds the controller; where no rule applies, one that observes only.
+    fn build(&self, seen: &Observation, spec: Option<&Spec>) -> Box<dyn RwndController> {
+        let buffer = Bytes(u64::from(u16::MAX) << seen.shift);
+        let observer = Spec::Fixed(Default::default());
+        spec.unwrap_or(&observer).build(&ReceiverContext { mss: self.mss, buffer, seed: seen.flow })
+    }
+
+    /// Passes the segments since the last observation to the observer, and to the controller if there is one.
+    fn receive(
+        &mut self,
+        seen: &Observation,
+        delay: Option<Span>,
+        device: Device,
+        mut controller: Option<&mut Box<dyn RwndController>>,
+    ) {
         // Data may have used a window that was offered since the last observation.
         let before = Outgoing { ack: self.observer.nxt(), edge: seen.edge, ts_val: None };
         self.observer.on_sent(seen.time, &before);
@@ -432,34 +489,30 @@ impl Flow {
         self.segments = self.segments.wrapping_add(segments);
         let arrived = self.observer.arrived();
         for segment in incoming(&self.observer, seen, segments) {
-            let segment = Incoming { one_way_delay: delay.map(|delay| delay.span), ..segment };
+            let segment = Incoming { one_way_delay: delay, ..segment };
             let mut observed = self.observer.on_segment(seen.time, &segment);
             observed.arrival.rtt = observed.arrival.rtt.map(|rtt| rtt + self.lan_rtt);
-            let view = self.observer.view(seen.free, seen.unread, device);
-            let view = with_lan(view, self.lan_rtt);
-            // A dip says nothing about the rate of the path.
-            if !is_dip {
+            if let Some(controller) = &mut controller {
+                let view = with_lan(self.observer.view(seen.free, seen.unread, device), self.lan_rtt);
                 controller.on_segment(&observed.arrival, &view);
             }
             self.round.add(&observed.arrival);
         }
         self.arrivals.add(self.observer.arrived() - arrived, segments, self.observer.has_gap());
-        if seen.event == Event::Ack {
-            let sent = Outgoing { ack: seen.ack, edge: seen.edge, ts_val: seen.ack_ts_val };
-            self.observer.on_sent(seen.time, &sent);
-            if let Some(sample) = seen.lan_rtt {
-                paths.add(seen.time, lan, sample);
-                self.lan_rtt = mean(self.lan_rtt, sample);
-            }
+    }
+
+    /// Handles an ACK that has been sent, and the RTT between a router and the receiver.
+    fn on_ack(&mut self, seen: &Observation, paths: &mut Paths) {
+        let sent = Outgoing { ack: seen.ack, edge: seen.edge, ts_val: seen.ack_ts_val };
+        self.observer.on_sent(seen.time, &sent);
+        if let Some(sample) = seen.lan_rtt {
+            paths.add(seen.time, self.lan(), sample);
+            self.lan_rtt = mean(self.lan_rtt, sample);
         }
-        let view = with_lan(self.observer.view(seen.free, seen.unread, device), self.lan_rtt);
-        let copied = self.observer.received().saturating_sub(seen.unread.0);
-        if copied > self.copied {
-            if !is_dip {
-                controller.on_copied(seen.time, Bytes(copied - self.copied), &view);
-            }
-            self.copied = copied;
-        }
+    }
+
+    /// Adds the RTTs of an observation to the path; returns its minimum if that is lower than the known one.
+    fn learn_rtt(&mut self, seen: &Observation, paths: &mut Paths) -> Option<Span> {
         // The kernel keeps its minimum although the path has changed.
         let kernel_rtt = seen.min_rtt.filter(|rtt| Some(*rtt) != self.kernel_rtt);
         self.kernel_rtt = seen.min_rtt;
@@ -467,44 +520,24 @@ impl Flow {
         for sample in samples.into_iter().flatten() {
             paths.add(seen.time, self.path, sample);
         }
-        if let Some(min) = min_rtt(paths, self.path, lan)
-            && self.round.min.is_none_or(|known| min < known)
-        {
+        let min = min_rtt(paths, self.path, self.lan())?;
+        let is_lower = self.round.min.is_none_or(|known| min < known);
+        is_lower.then(|| {
             self.round.min = Some(min);
-            controller.on_path_rtt(seen.time, min);
-        }
-        let advertisement = controller.window(seen.time, &view);
-        let (Advertisement::Window(window) | Advertisement::Code { window, .. }) = advertisement;
-        let has_ended = self.round.end(seen.time, self.rtt(), self.mss, view.offered);
-        self.unsettled -= self.unsettled.min(u32::from(has_ended));
-        self.treatment = self.treat(spec.map(|_| window));
-        if self.round.quiet >= QUIET_ROUNDS {
-            self.controller = None;
-            self.round.count = 0;
-        }
-        // Its queue would be in the minimum. Without other traffic a longer path looks like a competitor, too.
-        let is_beside_others =
-            self.controller.as_ref().is_some_and(|controller| controller.is_beside_others());
+            min
+        })
+    }
+
+    /// Replaces the window by that of a dip, if one is due that `may_begin`, or in progress.
+    fn dip(&mut self, seen: &Observation, paths: &mut Paths, may_begin: bool) {
         let rtt = self.rtt();
-        if let (Treatment::Window(window), Some(rtt)) = (&mut self.treatment, rtt) {
-            if self.round.count >= FREE_ROUNDS + DRAINING_ROUNDS && !is_beside_others {
-                paths.measure_again(seen.time, self.path, rtt);
-            }
-            if paths.is_dip(seen.time, self.path.0) {
-                *window = self.mss * DIP_SEGMENTS;
-            }
+        let (Treatment::Window(window), Some(rtt)) = (&mut self.treatment, rtt) else { return };
+        if self.round.count >= FREE_ROUNDS + DRAINING_ROUNDS && may_begin {
+            paths.measure_again(seen.time, self.path, rtt);
         }
-        let changes = paths.changes(self.path) + paths.changes(lan);
-        if self.changes != changes {
-            self.changes = changes;
-            // The controller knows the former minimum.
-            self.restart();
+        if paths.is_dip(seen.time, self.path.0) {
+            *window = self.mss * DIP_SEGMENTS;
         }
-        let window = match self.treatment {
-            Treatment::Window(window) => Some(window),
-            Treatment::Untouched(_) => None,
-        };
-        Target { window, valid_until: seen.time + VALID }
     }
 
     /// `window`: what the controller offers; `None`: no rule applies.

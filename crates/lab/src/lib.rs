@@ -26,62 +26,27 @@
 // Derived code refers to this crate by its name, also within it.
 extern crate self as airwnd_lab;
 
-pub mod arrivals;
-mod bearers;
-mod build;
 mod catalogue;
-pub mod columns;
-mod compat;
-mod files;
-mod hexagon;
-mod histogram;
-mod incidents;
-mod limits;
-mod links;
-mod map;
-mod meter;
-mod outcome;
-mod outside;
-mod packet_filter;
-pub mod placement;
-mod plugins;
-mod preset;
-mod preset_values;
-mod quirks;
-pub mod radio;
-mod recordings;
-mod records;
+mod results;
 mod scenario;
-mod series;
 mod simulation;
-pub mod size;
-mod table;
-pub mod tap;
-mod topology;
-pub mod traffic;
 
 pub use airwnd_cell::RadioMap;
-pub use bearers::DedicatedBearer;
 pub use catalogue::{
-    StackInfo, TableInfo, catalogue, controls_of_marks, schema, sections, stacks, tables, udp_traffic,
+    CompatInfo, LIMIT_TOPICS, Limit, PresetInfo, PresetValue, StackInfo, TableInfo, catalogue, compats,
+    controls_of_marks, limits, presets, schema, sections, stacks, tables, udp_traffic,
 };
-pub use compat::{Compat, QuirkInfo};
-pub use files::ReadPipe;
-pub use limits::{LIMIT_TOPICS, Limit, limits};
-pub use links::{Link, LinkSettings, Reroute, Sharing};
-pub use map::resource_grid;
-pub use outcome::{
-    CellRow, CompletionTimes, ConnectionRow, Conservation, Contention, Drops, FlowRow, GroupRow, Limited,
-    LinkDrops, LinkRow, Outcome, Percentiles, Queued, RunRow, Totals, UeRow,
+pub use results::{
+    CellRow, Column, CompletionTimes, ConnectionRow, Conservation, Contention, Drops, FlowRow, GroupRow,
+    Limited, LinkDrops, LinkRow, NOTHING, Outcome, Percentiles, Queued, Records, RunRow, Table, Totals,
+    UeRow, columns, radio, tap,
 };
-pub use packet_filter::{PacketFilter, Protocol, Signature};
-pub use plugins::Plugins;
-pub use preset::Preset;
-pub use preset_values::{PresetInfo, PresetValue, presets};
-pub use quirks::{CompatInfo, compats};
-pub use records::Records;
-pub use scenario::{Core, Flow, Scenario, Shaper, Site, UeGroup};
+pub use scenario::{
+    Compat, Core, DedicatedBearer, Flow, Link, LinkSettings, PacketFilter, Plugins, Preset, Protocol,
+    QuirkInfo, ReadPipe, Reroute, Scenario, Shaper, Sharing, Signature, Site, UeGroup, arrivals, placement,
+    size, traffic,
+};
 pub use simulation::{
-    CellView, Exit, Fate, FlowView, Frame, Live, RealUe, Session, Socket, UeView, run, run_tapped,
+    CellView, Exit, Fate, FlowView, Frame, Live, RealUe, Session, Socket, UeView, resource_grid, run,
+    run_tapped,
 };
-pub use table::{Column, NOTHING, Table};

@@ -1,33 +1,24 @@
 //! Gains of links, as far as they depend on positions.
 
 mod replayed;
+mod share;
+mod terrain;
 
 use crate::crew::{Crew, SHARES};
 use crate::identity::{CellId, UeId};
 use crate::replay::Replay;
-use crate::settings::{CellSite, RanSetup, UeSite};
+use crate::settings::{RanSetup, UeSite};
 use airwnd_kernel::{Stream, prefetch};
 use airwnd_phy::ComponentCarrier;
-use airwnd_phy::antenna::{Antenna, Bearing};
+use airwnd_phy::Position;
 use airwnd_phy::blockage::Blockage;
-use airwnd_phy::link_budget::{noise_per_prb, power_per_prb};
-use airwnd_phy::propagation::{Draws, LinkGeometry, Propagation};
-use airwnd_phy::shadowing::{Losses, ScaledPosition, Shadowing, Spread};
-use airwnd_phy::{Position, Prbs};
-use airwnd_units::{Db, Dbm, Hertz, Metres, Time};
+use airwnd_phy::link_budget::noise_per_prb;
+use airwnd_units::{Db, Dbm, Metres, Time};
 use replayed::Replayed;
-
-/// Fraction of the distance to the nearest cell that is not a neighbour by which a UE moves before its neighbours are
-/// selected anew. With a path loss of 37.6 dB per decade such a cell gains at most 0.3 dB meanwhile, and as much on the
-/// edge of a sector. With an eighth 4 % of the SINRs of walking UEs have errors above 0.1 dB at low load.
-const MOVED: f64 = 1.0 / 64.0;
-/// Fraction of its ground distance to a neighbour by which a UE moves before the link is computed anew: 0.08 dB with
-/// the same path loss.
-const MOVED_LITTLE: f64 = 1.0 / 200.0;
-/// Fraction of the correlation distance of its shadowing by which a UE moves before the link is computed anew: a standard
-/// deviation of 0.13 dB if that of the shadowing is 8 dB.
-const ALIKE: f64 = 1.0 / 256.0;
-const UNSHADOWED: Spread = Spread { sigma: Db(0.0), correlation_distance: Metres(f64::INFINITY) };
+use share::Scratch;
+pub(super) use share::Share;
+pub(super) use terrain::Mast;
+use terrain::Terrain;
 
 /// Fraction of the noise and of the neighbours' interference above which a cell that is not a neighbour interferes when
 /// it sends, instead of by its mean: 0.04 dB. With twice as much, 1.4 % of SINRs have errors above 0.1 dB in 133 cells.
@@ -128,68 +119,6 @@ pub(crate) struct Gains {
     scratch: Vec<Scratch>,
 }
 
-/// Models that determine the gain of a link at a position.
-struct Terrain {
-    propagation: Box<dyn Propagation>,
-    /// Draws of models with chance.
-    chance: Stream,
-    /// `None`: no shadowing.
-    shadowing: Option<Shadowing>,
-    /// Whether the shadowing of a UE changes along its way.
-    is_shadowed_along: Vec<bool>,
-    cells: Vec<Mast>,
-    /// Vectors to the copies of the network; the nearest copy of a site counts.
-    copies: Vec<[Metres; 2]>,
-    downlink_frequency: Hertz,
-    uplink_frequency: Hertz,
-    /// Fraction of noise and interference that makes a cell a neighbour; `None`: all cells are neighbours.
-    threshold: Option<f64>,
-    /// Maximum number of neighbours of a UE.
-    max: usize,
-    /// Maximum number of other cells of a UE that are known one by one.
-    max_distant: usize,
-}
-
-/// The gains of some UEs, which change independently of those of the others.
-pub(super) struct Share<'a> {
-    terrain: &'a Terrain,
-    blockage: Option<&'a Blockage>,
-    /// Number of the first UE.
-    first: usize,
-    links: &'a mut [Link],
-    near: &'a mut [Near],
-    uplinks: &'a mut [f64],
-    distant: &'a mut [Distant],
-    ues: &'a mut [Surroundings],
-    scratch: &'a mut Scratch,
-}
-
-/// Ratio of the factor of a link's uplink to the power received in its downlink. Mostly it is the same for all cells, and
-/// computed once.
-#[derive(Default)]
-struct UplinkRatio {
-    ratio_db: f64,
-    ratio: f64,
-}
-
-impl UplinkRatio {
-    fn of(&mut self, link: &Link) -> f64 {
-        let ratio = -link.uplink_loss.0 - link.power.0;
-        if (ratio - self.ratio_db).abs() > 1e-9 {
-            *self = UplinkRatio { ratio_db: ratio, ratio: Db(ratio).linear() };
-        }
-        self.ratio
-    }
-}
-
-/// Cells of a UE while its neighbours are selected.
-struct Scratch {
-    all: Vec<Link>,
-    distant: Vec<Distant>,
-    /// Cells that can be neighbours, with their received power per PRB in mW.
-    powers: Vec<(f64, CellId)>,
-}
-
 /// A UE's position, its noise, and the cells that are not its neighbours.
 #[derive(Clone, Copy)]
 struct Surroundings {
@@ -215,312 +144,34 @@ struct Surroundings {
     replayed: Option<Replayed>,
 }
 
-/// Common part of the links from a UE to the sectors of a site.
-struct Shared {
-    site: Position,
-    /// Path loss in the downlink and in the uplink.
-    losses: [Db; 2],
-    spread: Spread,
-    direction: Bearing,
-    /// Square of the distance within which they are valid, in square metres.
-    valid_within: f32,
-}
-
-/// Antenna and transmit power of a cell.
-pub(super) struct Mast {
-    pub site: CellSite,
-    antenna: Box<dyn Antenna>,
-    pub power_per_prb: Dbm,
-}
-
-impl Mast {
-    pub fn new(site: &CellSite, prbs: Prbs) -> Mast {
-        Mast {
-            antenna: site.antenna.build(),
-            power_per_prb: power_per_prb(site.power, prbs),
-            site: site.clone(),
-        }
-    }
-
-    /// The antenna's gain from its place, or a copy of it, towards a position.
-    pub fn gain(&self, place: Position, position: Position) -> Db {
-        self.gain_towards(Bearing::of(position, place))
-    }
-
-    /// The antenna's gain in a direction from its site.
-    fn gain_towards(&self, direction: Bearing) -> Db {
-        self.antenna.gain(direction.relative_to(self.site.boresight))
-    }
-}
-
-impl Terrain {
-    /// Computes links, whose cells and shadowing are given, at a position. `changed` receives those that have changed.
-    fn measure(
-        &self,
-        ue: UeId,
-        position: Position,
-        replayed: Option<Replayed>,
-        links: &mut [Link],
-        mut changed: impl FnMut(usize, &Link),
-    ) {
-        // The sectors of a site share it.
-        let mut before: Option<Shared> = None;
-        let mut along = self.losses(ue, true);
-        for (place, link) in links.iter_mut().enumerate().filter(|(_, link)| !link.is_valid(position)) {
-            let mast = &self.cells[link.cell.index()];
-            let shared = match before.take() {
-                Some(shared) if shared.site == mast.site.position => shared,
-                _ => self.measure_site(ue, position, &mast.site),
-            };
-            let [down, up] = shared.losses;
-            if let Some(along) = &mut along {
-                let here = ScaledPosition::of(position, shared.spread.correlation_distance);
-                link.shadowed = along.to(mast.site.site, link.cell.0.into(), Some(here));
-            }
-            let shadowed = Db(shared.spread.sigma.0 * link.shadowed);
-            let gain = mast.gain_towards(shared.direction) - shadowed - link.blocked;
-            link.power = mast.power_per_prb - (down - gain);
-            link.uplink_loss = up - gain;
-            if self.threshold.is_some() {
-                link.measured_at = [position.x.0 as f32, position.y.0 as f32];
-                link.valid_within = shared.valid_within;
-            }
-            if let Some(replayed) = replayed {
-                replayed.set(link, mast.power_per_prb);
-            }
-            link.received = link.power.milliwatts();
-            before = Some(shared);
-            changed(place, link);
-        }
-    }
-
-    /// Computes what the links to the sectors of a site share.
-    fn measure_site(&self, ue: UeId, position: Position, site: &CellSite) -> Shared {
-        let draws = Draws::new(self.chance, ue.index(), site.site);
-        let place = site.position.nearest_copy(&self.copies, position);
-        let downlink = LinkGeometry::new(place, position, self.downlink_frequency, draws);
-        let links = [downlink, downlink.at(self.uplink_frequency)];
-        let own = self.propagation.shadowing(&downlink);
-        let spread = own.or(self.shadowing.as_ref().map(Shadowing::spread)).unwrap_or(UNSHADOWED);
-        let ground = downlink.ground_distance();
-        let shadowed_alike = if self.is_shadowed_along[ue.index()] {
-            ALIKE * spread.correlation_distance.0
-        } else {
-            f64::INFINITY
-        };
-        let valid = (MOVED_LITTLE * ground.0).min(shadowed_alike);
-        Shared {
-            site: site.position,
-            losses: links.map(|link| self.propagation.path_loss(&link)),
-            spread,
-            direction: Bearing::over(ground, position, place),
-            valid_within: (valid * valid) as f32,
-        }
-    }
-
-    /// The shadowing of a UE's links, if it changes along the UE's way or, on the contrary, if it stays.
-    fn losses(&self, ue: UeId, along: bool) -> Option<Losses<'_>> {
-        let shadowing = self.shadowing.as_ref().filter(|_| self.is_shadowed_along[ue.index()] == along)?;
-        Some(shadowing.of(ue.0))
-    }
-
-    /// The link between a UE at a position and a cell.
-    fn link(&self, ue: UeId, at: &Surroundings, cell: CellId, blockage: Option<&Blockage>) -> Link {
-        let Surroundings { position, replayed, .. } = *at;
-        let site = self.cells[cell.index()].site.site;
-        let shadowed = self.losses(ue, false).map_or(0.0, |mut losses| losses.to(site, cell.0.into(), None));
-        let blocked = blockage
-            .map_or(Db(0.0), |blockage| blockage.loss(ue.index(), self.cells[cell.index()].site.site));
-        let mut link = [Link { cell, shadowed, blocked, ..Link::default() }];
-        self.measure(ue, position, replayed, &mut link, |_, _| ());
-        link[0]
-    }
-}
-
-impl Share<'_> {
-    /// Moves a UE that this cell serves. Returns whether its neighbours have been selected anew.
-    pub fn place(&mut self, ue: UeId, position: Position, serving: CellId) -> bool {
-        let surroundings = &mut self.ues[ue.index() - self.first];
-        surroundings.position = position;
-        if position.distance(surroundings.selected_at) > surroundings.valid_within {
-            self.select(ue, Some(serving));
-            return true;
-        }
-        let Share { terrain, first, links, near, uplinks, ues, .. } = self;
-        let Surroundings { neighbours, replayed, ref mut changes, ref mut knows_uplinks, .. } =
-            ues[ue.index() - *first];
-        let start = (ue.index() - *first) * terrain.max;
-        let mut has_changed = false;
-        let links = &mut links[start..][..neighbours as usize];
-        terrain.measure(ue, position, replayed, links, |place, link| {
-            has_changed = true;
-            near[start + place] = link.near();
-            uplinks[start + place] = UNKNOWN;
-            *knows_uplinks = false;
-        });
-        *changes += u64::from(has_changed);
-        false
-    }
-
-    /// The links to a UE's neighbours, by cell.
-    fn links_of(&self, ue: UeId) -> &[Link] {
-        let index = ue.index() - self.first;
-        &self.links[index * self.terrain.max..][..self.ues[index].neighbours as usize]
-    }
-
-    /// Computes the links to all cells, and keeps those to the neighbours.
-    fn select(&mut self, ue: UeId, serving: Option<CellId>) {
-        let Share { terrain, blockage, first, links, near, uplinks, distant, ues, scratch } = self;
-        let Scratch { all, distant: others, powers } = &mut **scratch;
-        let surroundings = &mut ues[ue.index() - *first];
-        let position = surroundings.position;
-        all.clear();
-        let mut losses = terrain.losses(ue, false);
-        all.extend(CellId(0).onwards().zip(&terrain.cells).map(|(cell, mast)| {
-            let shadowed =
-                losses.as_mut().map_or(0.0, |losses| losses.to(mast.site.site, cell.0.into(), None));
-            let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue.index(), mast.site.site));
-            Link { cell, shadowed, blocked, ..Link::default() }
-        }));
-        terrain.measure(ue, position, surroundings.replayed, all, |_, _| ());
-        surroundings.changes += 1;
-        surroundings.selected_at = position;
-        (surroundings.far, surroundings.far_uplink) = (0.0, 0.0);
-        surroundings.valid_within = Metres(f64::INFINITY);
-        if let Some(threshold) = terrain.threshold {
-            let serving = serving.or_else(|| strongest(all.iter().map(Link::near))).expect("there are cells");
-            let interferers = all.iter().filter(|link| link.cell != serving);
-            let min = threshold * (surroundings.noise + interferers.map(|link| link.received).sum::<f64>());
-            let significant = SIGNIFICANT * surroundings.noise;
-            others.clear();
-            let mut nearest = f32::INFINITY;
-            let is_replayed = surroundings.replayed.is_some();
-            let valid_within = |link: &Link| {
-                if is_replayed {
-                    // Other cells stay out of reach.
-                    return f32::INFINITY;
-                }
-                if !terrain.is_shadowed_along[ue.index()] {
-                    return link.valid_within;
-                }
-                // Shadowing changes a link sooner than its distance, but the selection is for long.
-                let site = terrain.cells[link.cell.index()].site.position;
-                let valid =
-                    MOVED_LITTLE * site.nearest_copy(&terrain.copies, position).ground_distance(position).0;
-                (valid * valid) as f32
-            };
-            let mut uplink = UplinkRatio::default();
-            let mut leave = |link: &Link| {
-                nearest = nearest.min(valid_within(link));
-                surroundings.far += link.received;
-                surroundings.far_uplink += link.received * uplink.of(link);
-                if link.received >= significant {
-                    others.push(Distant { cell: link.cell, received: link.received as f32, weaker: 0.0 });
-                }
-            };
-            all.retain(|link| {
-                let stays = link.cell == serving || link.received >= min;
-                if !stays {
-                    leave(link);
-                }
-                stays
-            });
-            if all.len() > terrain.max {
-                // The serving cell first, then by power.
-                let rank = |link: &Link| if link.cell == serving { f64::INFINITY } else { link.received };
-                powers.clear();
-                powers.extend(all.iter().map(|link| (rank(link), link.cell)));
-                let order = |a: &(f64, CellId), b: &(f64, CellId)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-                let (.., weakest) = powers.select_nth_unstable_by(terrain.max - 1, order);
-                weakest.sort_unstable_by(order);
-                for (_, cell) in weakest {
-                    let place = all.binary_search_by_key(cell, |link| link.cell);
-                    leave(&all.remove(place.expect("it is one of them")));
-                }
-            }
-            surroundings.valid_within = Metres(MOVED / MOVED_LITTLE * f64::from(nearest.sqrt()));
-            let by_power =
-                |a: &Distant, b: &Distant| b.received.total_cmp(&a.received).then(a.cell.cmp(&b.cell));
-            if others.len() > terrain.max_distant {
-                others.select_nth_unstable_by(terrain.max_distant, by_power);
-                others.truncate(terrain.max_distant);
-            }
-            others.sort_unstable_by(by_power);
-            let mut weaker = surroundings.far;
-            for other in others.iter_mut() {
-                weaker -= f64::from(other.received);
-                other.weaker = weaker.max(0.0) as f32;
-            }
-            distant[(ue.index() - *first) * terrain.max_distant..][..others.len()].copy_from_slice(others);
-            surroundings.distant = others.len() as u32;
-            surroundings.strongest_distant = others.first().map_or(0.0, |other| other.received);
-        }
-        (surroundings.neighbours, surroundings.knows_uplinks) = (all.len() as u32, false);
-        let first = (ue.index() - *first) * terrain.max;
-        links[first..][..all.len()].copy_from_slice(all);
-        near[first..].iter_mut().zip(all).for_each(|(near, link)| *near = link.near());
-        uplinks[first..][..terrain.max].fill(UNKNOWN);
-    }
-
-    /// Makes a cell a neighbour of a UE, if it is not.
-    pub fn include(&mut self, ue: UeId, cell: CellId) {
-        if find(self.links_of(ue), cell).is_none() {
-            self.select(ue, Some(cell));
-        }
-    }
-
-    /// The path loss of a UE's downlink from a neighbour, with antenna gains, as the UE estimates it.
-    pub fn loss(&mut self, ue: UeId, cell: CellId) -> Db {
-        let power = self.terrain.cells[cell.index()].power_per_prb;
-        power - find(self.links_of(ue), cell).expect("the cell is a neighbour").power
-    }
-}
-
-impl Gains {
-    pub fn new(setup: &RanSetup, carrier: &ComponentCarrier, crew: &Crew) -> Gains {
-        let access = &carrier.access;
-        let cells = setup.cells.len();
-        let ue = |ue: &UeSite| Surroundings {
-            position: ue.position,
-            noise: noise_per_prb(ue.noise_figure, access.prb_bandwidth).milliwatts(),
+impl Surroundings {
+    /// Those of a UE with this noise per PRB in mW, before its neighbours are selected.
+    fn new(position: Position, noise: f64) -> Surroundings {
+        Surroundings {
+            position,
+            noise,
             neighbours: 0,
             distant: 0,
             strongest_distant: 0.0,
             knows_uplinks: false,
             far: 0.0,
             far_uplink: 0.0,
-            selected_at: ue.position,
+            selected_at: position,
             valid_within: Metres(0.0),
             changes: 0,
             replayed: None,
+        }
+    }
+}
+
+impl Gains {
+    pub fn new(setup: &RanSetup, carrier: &ComponentCarrier, crew: &Crew) -> Gains {
+        let access = &carrier.access;
+        let ue = |ue: &UeSite| {
+            let noise = noise_per_prb(ue.noise_figure, access.prb_bandwidth).milliwatts();
+            Surroundings::new(ue.position, noise)
         };
-        let mast = |site: &CellSite| {
-            let power = carrier.power.unwrap_or(site.power);
-            Mast::new(&CellSite { power, ..site.clone() }, access.prbs)
-        };
-        // Carriers share the obstacles in the way: one stream for all of them.
-        let shadowing = setup
-            .radio
-            .shadowing
-            .clone()
-            .map(|params| Shadowing::new(params, Stream::new(setup.seed, "shadowing")));
-        let terrain = Terrain {
-            propagation: setup.radio.propagation.build(),
-            chance: crate::settings::Radio::chance(setup.seed),
-            is_shadowed_along: setup
-                .ues
-                .iter()
-                .map(|ue| shadowing.as_ref().is_some_and(Shadowing::changes) && ue.trajectory().moves())
-                .collect(),
-            shadowing,
-            cells: setup.cells.iter().map(mast).collect(),
-            copies: setup.copies.clone(),
-            downlink_frequency: carrier.downlink_frequency,
-            uplink_frequency: carrier.uplink_frequency,
-            threshold: setup.radio.neighbours(cells),
-            max: setup.radio.max_neighbours(cells),
-            max_distant: setup.radio.neighbours(cells).map_or(0, |_| cells.min(MAX_DISTANT)),
-        };
+        let terrain = Terrain::new(setup, carrier);
         let sites = setup.cells.iter().map(|site| site.site as usize + 1).max().unwrap_or(0);
         let stream = Stream::new(setup.seed, "blockage");
         let blocked = |params| Blockage::new(params, stream, setup.ues.len(), sites);
@@ -780,6 +431,7 @@ mod tests {
     use super::*;
     use crate::RadioSettings;
     use crate::mobility::{Spec, constant_velocity};
+    use crate::settings::CellSite;
     use airwnd_phy::{Position, shadowing};
 
     /// Losses to the only cell around which UEs are led in a circle, so that only shadowing changes them.

@@ -8,7 +8,8 @@ use airwnd_units::Tti;
 /// Weight of a millisecond in the cells' mean activity.
 // A choice: long against bursts of packets, short against changes of the load.
 const WEIGHT: f64 = 0.01;
-/// Milliseconds between two updates of the activity in use, so that reports of a steady channel can be cached.
+/// Milliseconds between two updates of the activity in use.
+// A choice: the mean's time constant, within which it changes little.
 const UPDATE: u64 = 100;
 
 /// RBGs on which cells send data, in each of the last TTIs.
@@ -28,7 +29,6 @@ pub(super) struct OnAir {
     /// Smoothed fraction of the cells that send, by RBG, if there are far cells.
     mean: [f64; MAX_RBGS],
     activity: Activity,
-    updates: u64,
     /// Weight of a slot with downlink data in the mean, and the part of such slots.
     weight: f64,
     share: f64,
@@ -118,7 +118,6 @@ impl OnAir {
             has_far,
             mean,
             activity,
-            updates: 0,
             weight: WEIGHT / (slots as f64 * share),
             share,
             update: UPDATE * slots,
@@ -202,17 +201,11 @@ impl OnAir {
     fn update(&mut self) {
         self.activity.by_rbg[..MAX_RBGS].copy_from_slice(&self.mean);
         self.activity.mean = self.mean.iter().sum::<f64>() / self.rbgs as f64;
-        self.updates += 1;
     }
 
     /// The cells' activity as of the last update.
     pub fn activity(&self) -> &Activity {
         &self.activity
-    }
-
-    /// Number of updates of the activity.
-    pub fn updates(&self) -> u64 {
-        self.updates
     }
 }
 

@@ -311,7 +311,6 @@ impl Receivers {
             None => {
                 let report = match &self.fading {
                     Some(_) => self.measure_faded(radio, measurement),
-                    None if by_tti => self.measure_or_repeat(radio, measurement),
                     None => self.measure(radio, measurement),
                 };
                 self.reports_of(cell).keep(pattern, slot, ue, version, report)
@@ -323,25 +322,6 @@ impl Receivers {
     pub fn newest_report(&mut self, radio: &Radio, measurement: Measurement) -> Report {
         let report = self.report(radio, measurement);
         self.reports_of(measurement.cell).keep_newest(measurement.slot, report)
-    }
-
-    /// A report of a flat channel; it is computed if any transmission of the UE's neighbours has changed since the last.
-    fn measure_or_repeat(&mut self, radio: &Radio, measurement: Measurement) -> NewReport {
-        let Measurement { cell, slot, ue, pattern, .. } = measurement;
-        // Both grow, so that equal sums are equal numbers.
-        let version = radio.gains.version(ue) + radio.on_air.updates();
-        let quiet = pattern == radio.on_air.rows();
-        let on_air = if quiet { radio.on_air.silence() } else { radio.on_air.at(pattern) };
-        let near = if quiet { &[] } else { radio.gains.near(ue) };
-        let sent = near.iter().map(|near| on_air[near.cell.index()]);
-        match self.reports_of(cell).repeated(slot, ue, version, sent) {
-            Some(report) => report,
-            None => {
-                let report = self.measure(radio, measurement);
-                self.reports_of(cell).note_last(slot, report);
-                report
-            }
-        }
     }
 
     /// Holds a report of the UE in a slot, which goes to sleep.

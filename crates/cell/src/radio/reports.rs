@@ -34,18 +34,6 @@ pub(crate) struct Reports {
     states: Vec<ChannelState>,
     measured: Vec<Measured>,
     slots: usize,
-    /// The last report of each UE's flat channel, by slot, if places are TTIs.
-    last: Vec<Last>,
-}
-
-/// A report of a UE's flat channel, and what it depends on.
-#[derive(Clone)]
-struct Last {
-    ue: UeId,
-    version: u64,
-    /// Transmissions of the UE's neighbours; empty if its own cell was silent.
-    sent: Vec<Rbgs>,
-    report: NewReport,
 }
 
 /// UE and channel state of a cached report, its mean SINR, and a copy of what is read in every TTI.
@@ -129,35 +117,7 @@ impl Reports {
             grow(&mut self.states, self.slots, slots, rows, NO_REPORT);
             grow(&mut self.measured, self.slots, slots, rows, EMPTY);
             self.slots = slots;
-            if self.by_hash.is_empty() {
-                let report = NewReport { state: NO_REPORT, sinr: Db(0.0) };
-                self.last.resize(slots, Last { ue: UeId(u32::MAX), version: 0, sent: Vec::new(), report });
-            }
         }
-    }
-
-    /// The last report of a UE's flat channel, if its neighbours sent the same then. Otherwise their transmissions are
-    /// noted for the next one.
-    pub fn repeated(
-        &mut self,
-        slot: UeSlot,
-        ue: UeId,
-        version: u64,
-        sent: impl Iterator<Item = Rbgs> + Clone,
-    ) -> Option<NewReport> {
-        let last = &mut self.last[slot.index()];
-        if last.ue == ue && last.version == version && last.sent.iter().copied().eq(sent.clone()) {
-            return Some(last.report);
-        }
-        (last.ue, last.version) = (ue, version);
-        last.sent.clear();
-        last.sent.extend(sent);
-        None
-    }
-
-    /// Stores the last report of a UE's flat channel.
-    pub fn note_last(&mut self, slot: UeSlot, report: NewReport) {
-        self.last[slot.index()].report = report;
     }
 
     /// The place of a pattern, the transmissions of all other cells, which follows from its number.

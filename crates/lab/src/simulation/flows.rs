@@ -2,11 +2,11 @@
 
 use super::real::Real;
 use super::{Happening, Simulation, UDP_HEADERS};
-use crate::meter::{Meter, Sampled, Spread};
-use crate::outcome::FlowRow;
+use crate::results::meter::{Meter, Sampled, Spread};
+use crate::results::outcome::FlowRow;
+use crate::results::tap::Carried;
+use crate::scenario::traffic::{FlowContext, Part, Source, Transport, Write};
 use crate::scenario::{self, UeGroup};
-use crate::tap::Carried;
-use crate::traffic::{FlowContext, Part, Source, Transport, Write};
 use airwnd_cell::{BearerId, UeId};
 use airwnd_kernel::{Direction, Stream};
 use airwnd_rwnd as rwnd;

@@ -2,16 +2,16 @@
 
 use super::flows::Group;
 use super::{Flow, Happening, Record, Simulation};
-use crate::columns::FlowNumber;
-use crate::incidents::{Event, Incident};
-use crate::meter::Spread;
-use crate::outcome::{
+use crate::results::columns::FlowNumber;
+use crate::results::incidents::{Event, Incident};
+use crate::results::meter::Spread;
+use crate::results::outcome::{
     CellRow, CompletionRow, CompletionTimes, Contention, Drops, FlowRow, GroupRow, LinkDrops, LinkRow,
     Outcome, Percentiles, Queued, Totals, UeRow, jain,
 };
-use crate::records;
-use crate::series::Sample;
-use crate::table::{Rows, Table};
+use crate::results::records;
+use crate::results::series::Sample;
+use crate::results::table::{Rows, Table};
 use airwnd_cell::{Ran, UeId};
 use airwnd_kernel::Direction;
 use airwnd_links::link;

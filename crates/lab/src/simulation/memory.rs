@@ -4,12 +4,12 @@
 //! follows from the scenario; the sizes below were measured as resident memory per item (`docs/resources.md`).
 
 use super::{Happening, Page, Simulation};
-use crate::incidents::Incidents;
-use crate::outcome::CompletionRow;
-use crate::records::Records;
+use crate::results::incidents::Incidents;
+use crate::results::outcome::CompletionRow;
+use crate::results::records::Records;
+use crate::results::series::Series;
+use crate::results::table::Rows;
 use crate::scenario::{S1U, SERVER, SHAPER, Scenario, X2};
-use crate::series::Series;
-use crate::table::Rows;
 use airwnd_catalog::Error;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Span, Time};

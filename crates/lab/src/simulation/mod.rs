@@ -4,27 +4,28 @@
 //! applications write, TCP sends, and packets delivered or dropped by the network are passed to TCP and to the meters.
 //! Both have separate event queues; [`Simulation::step`] merges them.
 
+mod build;
 mod devices;
 mod flows;
 mod live;
+mod map;
 mod measurement;
 mod memory;
 mod oracle;
 mod real;
 mod session;
 mod shapers;
+mod topology;
 mod views;
 
-use crate::build;
-use crate::incidents::{Incident, Incidents};
-use crate::outcome::Outcome;
-use crate::radio::RadioRecord;
-use crate::records::{self, Records};
+use crate::results::incidents::{Incident, Incidents};
+use crate::results::outcome::Outcome;
+use crate::results::radio::RadioRecord;
+use crate::results::records::{self, Records};
+use crate::results::series::Series;
+use crate::results::table::Rows;
+use crate::results::tap::{Carried, Crossing, LinkSight, Node, Sight, Stage, Tap};
 use crate::scenario::Scenario;
-use crate::series::Series;
-use crate::table::Rows;
-use crate::tap::{Carried, Crossing, LinkSight, Node, Sight, Stage, Tap};
-use crate::topology::topology;
 use airwnd_catalog::Error;
 use airwnd_catalog::outside::Failures;
 use airwnd_cell::{Notice, UeId};
@@ -36,6 +37,7 @@ use airwnd_units::{Bytes, Span, Time};
 use devices::{Devices, Sizes};
 use flows::{Flow, Group, Page};
 pub use live::{Exit, Fate, Frame, Live, RealUe};
+pub use map::resource_grid;
 use memory::Memory;
 pub use real::Socket;
 pub(crate) use real::SocketRow;
@@ -43,6 +45,7 @@ pub use session::Session;
 use shapers::Shapers;
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
+use topology::topology;
 pub use views::{CellView, FlowView, UeView};
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).

@@ -1,12 +1,12 @@
 //! Flows of real packets.
 
 use super::{Flow, Simulation};
-use crate::columns::{Columns, FlowNumber};
-use crate::meter::{Meter, Sampled, Spread};
-use crate::outcome::ConnectionRow;
-use crate::packet_filter::Protocol;
-use crate::series::Sample;
-use crate::traffic::{Source, Transport, Write};
+use crate::results::columns::{Columns, FlowNumber};
+use crate::results::meter::{Meter, Sampled, Spread};
+use crate::results::outcome::ConnectionRow;
+use crate::results::series::Sample;
+use crate::scenario::packet_filter::Protocol;
+use crate::scenario::traffic::{Source, Transport, Write};
 use airwnd_kernel::Direction;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 

@@ -3,10 +3,10 @@
 use super::Simulation;
 use super::memory::Memory;
 use super::views::{CellView, FlowView, UeView};
-use crate::outcome::Outcome;
-use crate::records::{self, Records};
+use crate::results::outcome::Outcome;
+use crate::results::records::{self, Records};
+use crate::results::table::Table;
 use crate::scenario::Scenario;
-use crate::table::Table;
 use airwnd_catalog::Error;
 use airwnd_cell::{CellFigures, UeId};
 use airwnd_units::{BitRate, Bytes, Span, Time};

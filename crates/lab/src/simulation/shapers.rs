@@ -1,8 +1,8 @@
 //! Shapers of UEs: what they observe of TCP, and their rates.
 
 use super::{Content, Happening, Simulation};
+use crate::results::tap::{Carried, Stage};
 use crate::scenario::{SHAPER, Scenario};
-use crate::tap::{Carried, Stage};
 use airwnd_kernel::Direction;
 use airwnd_network::{LinkId, Packet, Topology};
 use airwnd_shape::{Control, Echo, Segment, TICK};

@@ -498,12 +498,29 @@ fn slots_of(slots: u8) -> String {
     if slots == 1 { "1 slot".into() } else { format!("{slots} slots") }
 }
 
+/// Slots from the grants that each slot decides to their PUSCH: the grant of an uplink slot is in the last slot with PDCCH
+/// that leaves the UE enough time.
+fn grants(params: &Params, slots: &[SlotUse], k2: u64) -> Vec<Vec<u64>> {
+    let length = slots.len() as u64;
+    let at = |slot: u64| slots[(slot % length) as usize];
+    let ahead = u64::from(params.scheduling_delay);
+    let mut grants = vec![Vec::new(); slots.len()];
+    for slot in (0..length).filter(|slot| at(*slot).uplink == SYMBOLS) {
+        // as many periods later, so that no difference is negative
+        let slot = slot + (k2 + ahead + 2) * length;
+        let to_air = (k2..k2 + length).find(|back| at(slot - back).downlink >= params.control_symbols);
+        let to_air = to_air.expect("each period has a PDCCH");
+        let decision = slot - to_air - ahead;
+        grants[(decision % length) as usize].push(to_air);
+    }
+    grants
+}
+
 /// Delays with the directions of a pattern's slots.
 fn timing(params: &Params, slots: &[SlotUse]) -> Timing {
     let length = slots.len() as u64;
     let at = |slot: u64| slots[(slot % length) as usize];
     let has_data = |slot: u64| params.carries_data(at(slot).downlink);
-    let has_control = |slot: u64| at(slot).downlink >= params.control_symbols;
     let has_uplink = |slot: u64| at(slot).uplink > 0;
     let ahead = u64::from(params.scheduling_delay);
     let reacts = 1 + u64::from(params.processing);
@@ -516,16 +533,7 @@ fn timing(params: &Params, slots: &[SlotUse]) -> Timing {
     let special = params.special_kinds(slots);
     let kind =
         |downlink: u8| special.iter().position(|symbols| *symbols == downlink).map_or(0, |place| place + 1);
-    // The grant of an uplink slot is in the last slot with PDCCH that leaves the UE enough time.
-    let mut grants = vec![Vec::new(); slots.len()];
-    for slot in (0..length).filter(|slot| at(*slot).uplink == SYMBOLS) {
-        // as many periods later, so that no difference is negative
-        let slot = slot + (k2 + ahead + 2) * length;
-        let to_air = (k2..k2 + length).find(|back| has_control(slot - back));
-        let to_air = to_air.expect("each period has a PDCCH");
-        let decision = slot - to_air - ahead;
-        grants[(decision % length) as usize].push(to_air);
-    }
+    let grants = grants(params, slots, k2);
     let grants_at = |slot: u64| &grants[(slot % length) as usize];
     let plan: Vec<Slot> = (0..length)
         .map(|slot| {
@@ -549,13 +557,8 @@ fn timing(params: &Params, slots: &[SlotUse]) -> Timing {
         .collect();
     let max = |figure: &dyn Fn(&Slot) -> u64| plan.iter().map(figure).max().unwrap_or(0);
     let to_air = max(&|slot| slot.grants.iter().copied().max().unwrap_or(0));
-    let longest = [
-        ahead + max(&|slot| slot.feedback),
-        to_air + max(&|slot| slot.again),
-        to_air + reacts,
-        max(&|slot| slot.request),
-        k2 + reacts,
-    ];
+    let (feedback, again) = (ahead + max(&|slot| slot.feedback), to_air + max(&|slot| slot.again));
+    let longest = [feedback, again, to_air + reacts, max(&|slot| slot.request), k2 + reacts];
     let slot = params.spacing().slot().0;
     let symbols = |count: u8| Span(slot * u64::from(count) / u64::from(SYMBOLS));
     Timing {
