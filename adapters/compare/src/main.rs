@@ -157,7 +157,7 @@ fn measured(kernel: &str, scenario: &str, floors: &Measure) -> Result<Vec<Row>, 
         let seed: u64 = seed.parse()?;
         let values = values.iter().map(|value| value.parse()).collect::<Result<Vec<f64>, _>>()?;
         let mut values: Values = values.try_into().map_err(|_| format!("kernel.csv: {line}"))?;
-        let floor = floors.values().iter().find(|(of, _)| *of == seed);
+        let floor = floors.values().iter().find(|(known, _)| *known == seed);
         let Some((_, floor)) = floor else { continue };
         values[1] -= floor;
         match rows.iter_mut().find(|row| row.stack == *stack) {
