@@ -23,6 +23,7 @@ extensions = [
     "myst_nb",
     "parts",
     "code_pages",
+    "live",
     "mathml",
 ]
 root_doc = "docs/index"

@@ -8,14 +8,15 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from airwnd import Scenario, _native
 
 from .browser import HANG_MS, Shoot
-from .conftest import ROOT
+from .conftest import ROOT, script
 
 pytestmark = pytest.mark.nightly
 
@@ -47,7 +48,12 @@ def open_web(browser: Browser) -> Iterator[OpenWeb]:
     contexts: list[BrowserContext] = []
 
     def call(
-        fragment: str = "", width: int = 1280, height: int = 900, strict: bool = True, theme: Any = "light"
+        fragment: str = "",
+        width: int = 1280,
+        height: int = 900,
+        strict: bool = True,
+        theme: Any = "light",
+        touch: bool = False,
     ) -> Page:
         context = browser.new_context(
             offline=True,
@@ -55,6 +61,7 @@ def open_web(browser: Browser) -> Iterator[OpenWeb]:
             color_scheme=theme,
             viewport={"width": width, "height": height},
             accept_downloads=True,
+            has_touch=touch,
         )
         contexts.append(context)
         page = context.new_page()
@@ -226,7 +233,7 @@ def test_a_value_changes_while_the_cell_runs(open_web: OpenWeb) -> None:
     page.get_by_label("New value").fill("20")
     page.get_by_role("button", name="set", exact=True).click()
     reach(page, time_of(page) + 3)
-    windows = page.locator(".chart canvas").last.get_attribute("aria-label") or ""
+    windows = page.get_by_label(re.compile("^Windows, rwnd dashed")).get_attribute("aria-label") or ""
     assert re.search(r"cwnd 20, rwnd [\d,]+ kB$", windows), windows
     page.get_by_label("Value", exact=True).select_option("weight")
     page.get_by_label("Scheduler").select_option("rr")
@@ -256,6 +263,120 @@ def test_a_control_starts_the_cell_again_and_the_address_has_it(open_web: OpenWe
     ]
 
 
+def test_a_ue_is_moved_by_keys(open_web: OpenWeb) -> None:
+    page = open_web("#move=stay")
+    reach(page, 0.2)
+    page.locator("#map canvas").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Shift+ArrowUp")
+    status = page.locator("#status")
+    assert status.inner_text() == "phone: 290 m east, 50 m north; Enter puts it there"
+    page.keyboard.press("Escape")
+    assert status.inner_text() == "not moved"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    moved(
+        page, "phone begins at 300 m east, 10 m south: the cell has started again", "#move=stay&at=0:300,-10"
+    )
+    # Another UE: its group is a list, in which the others stay.
+    page.locator("#map canvas").focus()
+    for key in ("PageDown", "PageDown", "ArrowUp", "Enter"):
+        page.keyboard.press(key)
+    moved(
+        page,
+        re.compile("^UE 1 begins at"),
+        re.compile(r"#move=stay&at=0:300,-10;1:-?\d+,-?\d+;.*;4:[-,\d]+$"),
+    )
+    again = open_web(page.url.partition("index.html")[2])
+    reach(again, 0.2)
+    assert again.locator("#toml").input_value() == page.locator("#toml").input_value()
+    again.get_by_role("button", name="original places").click()
+    moved(again, "", "#move=stay")
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "touch"])
+def test_a_ue_is_moved_by_a_pointer(open_web: OpenWeb, touch: bool) -> None:
+    page = open_web("#move=stay&ues=0", width=390 if touch else 1280, touch=touch)
+    reach(page, 0.2)
+    page.get_by_role("button", name="pause").click()
+    canvas = page.locator("#map canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box is not None
+    # The phone is 300 m east; the picture ends 10 % farther, 14 pixels from its nearer edges.
+    centre = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    pixels = (min(box["width"], box["height"]) / 2 - 14) / (300 * 1.1)
+    start, end = (centre[0] + 300 * pixels, centre[1]), (centre[0], centre[1] - 200 * pixels)
+    if touch:
+        events = page.context.new_cdp_session(page)
+
+        def send(kind: str, points: list[tuple[float, float]]) -> None:
+            touches = [{"x": x, "y": y} for x, y in points]
+            events.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
+
+        send("touchStart", [start])
+        send("touchMove", [((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)])
+        send("touchMove", [end])
+        send("touchEnd", [])
+    else:
+        page.mouse.move(*start)
+        page.mouse.down()
+        page.mouse.move(*end, steps=4)
+        page.mouse.up()
+    moved(page, re.compile("north: the cell has started again$"), re.compile(r"at=0:-?\d,(19|20)\d$"))
+
+
+def moved(page: Page, status: str | re.Pattern[str], fragment: str | re.Pattern[str]) -> None:
+    """Wait until a cell with moved UEs has begun."""
+    matches = re.compile(re.escape(fragment) + "$") if isinstance(fragment, str) else fragment
+    page.wait_for_url(matches)
+    expect(page.locator("#status")).to_have_text(status, timeout=HANG_MS)
+
+
+def test_a_packet_is_followed_through_the_layers(open_web: OpenWeb, shoot: Shoot) -> None:
+    page = open_web("#pace=max")
+    reach(page, 4)
+    page.get_by_role("button", name="pause").click()
+    page.get_by_role("button", name="follow the next packet").click()
+    words = page.locator("#packet")
+    sent = re.compile(r"^Packet \d+, 1448 bytes: sent at [\d.]+ s")
+    step = page.get_by_role("button", name="one TTI")
+    while not sent.match(words.inner_text()):
+        step.click()
+        page.wait_for_timeout(300)
+    page.get_by_role("button", name="go on").click()
+    page.get_by_label("pace").select_option("1")
+    way = re.compile(
+        r"at the eNB after (10\.\d) ms; ([\d.,]+) ms in the RLC queue; "
+        r"in (one block|\d blocks), (one transmission|\d HARQ transmissions); received after ([\d.,]+) ms\.$"
+    )
+    while not (found := way.search(words.inner_text())):
+        page.wait_for_timeout(50)
+    page.get_by_role("button", name="pause").click()
+    shoot(page, "timeline")
+    core, waited, whole = (float(text.replace(",", "")) for text in (found[1], found[2], found[5]))
+    assert core + waited < whole < core + waited + 60
+    assert waited > 50
+    # The game's packets do not wait behind their application.
+    page.locator("#kind").select_option("game")
+    page.get_by_role("button", name="go on").click()
+    page.get_by_role("button", name="follow the next packet").click()
+    while not re.match(r"^Packet \d+, 100 bytes: .* received after", words.inner_text()):
+        page.wait_for_timeout(50)
+
+
+def test_a_replay_is_the_same_run(open_web: OpenWeb) -> None:
+    page = open_web("#pace=max")
+    reach(page, 9)
+    page.get_by_role("button", name="pause").click()
+    page.wait_for_timeout(400)
+    end = time_of(page)
+    page.get_by_label("pace").select_option("0.005")
+    page.get_by_role("button", name="replay 5 s").click()
+    while not end - 5 <= time_of(page) < end - 4:
+        page.wait_for_timeout(50)
+
+
 @pytest.mark.parametrize(
     ("fragment", "message"),
     [
@@ -269,6 +390,9 @@ def test_a_control_starts_the_cell_again_and_the_address_has_it(open_web: OpenWe
         ("#cc=constructor", "cc: unknown value `constructor`"),
         ("#toml=%3Cscript%3E", "toml: not a packed scenario"),
         ("#toml=AAAA", "toml: not a packed scenario of at most 64000 bytes"),
+        ("#at=0:<img src=x>", "at: `0:<img src=x>` are no places; expected number:east,north;"),
+        ("#at=0:9999,0", "at: `0:9999,0` are no places"),
+        ("#at=999:1,1", "at: `999:1,1` are no places"),
         ("#tour=7", "tour: expected a step from 1 to 6"),
         ("#pace=toString", "pace: unknown value `toString`"),
     ],
@@ -346,7 +470,13 @@ def test_files_can_be_exported(open_web: OpenWeb, tmp_path: Path) -> None:
     page.get_by_role("button", name="pause").click()
     page.get_by_text("Share, export, run locally").click()
     files = {}
-    for name in ("scenario (TOML)", "time series (CSV)", "charts (PNG)"):
+    for name in (
+        "scenario (TOML)",
+        "time series (CSV)",
+        "charts (PNG)",
+        "charts (SVG)",
+        "timeline (SVG)",
+    ):
         with page.expect_download() as download:
             page.get_by_role("button", name=name).click()
         files[name] = tmp_path / download.value.suggested_filename
@@ -357,11 +487,18 @@ def test_files_can_be_exported(open_web: OpenWeb, tmp_path: Path) -> None:
     assert lines[0].startswith("configuration,flow,time_s,cwnd_bytes")
     assert lines[1].startswith("a,download-0,0.05,")
     assert files["charts (PNG)"].read_bytes().startswith(b"\x89PNG")
+    for name, word in (("charts (SVG)", "Download: RTT (ms)"), ("timeline (SVG)", "RLC queue")):
+        # A well-formed file that has the texts and lines, and no script.
+        root = ET.parse(files[name]).getroot()  # noqa: S314 (our own file)
+        tags = [element.tag.rpartition("}")[2] for element in root.iter()]
+        assert set(tags) <= {"svg", "rect", "g", "clipPath", "path", "text"}
+        assert tags.count("path") > 20
+        assert word in {element.text for element in root.iter()}
 
 
 @pytest.mark.parametrize("step", range(1, 7))
 def test_a_step_of_the_tour_has_an_answer_from_its_run(open_web: OpenWeb, shoot: Shoot, step: int) -> None:
-    for width, theme in ((1280, "light"), (900, "light"), (390, "dark")):
+    for width, theme in ((1280, "light"), (768, "light"), (390, "dark")):
         page = open_web(f"#tour={step}", width=width, theme=theme)
         page.wait_for_selector("html[data-ready]", state="attached")
         assert page.get_by_role("button", name="answer after 15 s").is_disabled()
@@ -389,3 +526,37 @@ def test_axe_finds_no_violations(open_web: OpenWeb, theme: str) -> None:
             violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))"""
     )
     assert found == []
+
+
+def test_a_scenario_runs_in_a_page_of_the_documentation(
+    browser: Browser, tmp_path: Path, shoot: Shoot
+) -> None:
+    """The script of ``make site`` on a page with two blocks, of which one is a scenario."""
+    site = ROOT / "docs" / "_site"
+    block = '<div class="highlight-toml notranslate"><div class="highlight"><pre>{}</pre></div></div>'
+    toml = 'duration = "2s"\n[[site]]\n[[ue]]\ncount = 2\n[[flow]]\n'
+    style = (site / "static" / "site.css").read_text(encoding="utf-8")
+    load = '<script src="live.js" defer></script>'
+    page_text = f"<!doctype html><style>{style}</style>{load}{block.format(toml)}{block.format('a = 1')}"
+    (tmp_path / "page.html").write_text(page_text, encoding="utf-8")
+    (tmp_path / "live-engine.js").write_text(script("live").engine(), encoding="utf-8")
+    shutil.copy(site / "static" / "live.js", tmp_path)
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    page.set_default_timeout(HANG_MS)
+    page.goto((tmp_path / "page.html").as_uri())
+    assert page.get_by_role("button").all_inner_texts() == ["run here", "edit"]
+    page.get_by_role("button", name="run here").click()
+    rows = page.locator(".live-result tbody tr")
+    rows.first.wait_for()
+    assert rows.count() == 2
+    goodputs = [float(row.locator("td").nth(1).inner_text()) for row in rows.all()]
+    run = Scenario.from_toml(toml).run()
+    assert goodputs == [round(value / 1e3, 2) for value in run.flows["goodput_kbps"]]
+    assert page.locator(".live-result svg").count() == 2
+    shoot(page, "live")
+    page.get_by_role("button", name="edit").click()
+    page.get_by_role("textbox").fill(toml.replace("count", "cuont"))
+    page.get_by_role("button", name="run here").click()
+    expect(page.locator(".live-error")).to_have_text(re.compile("unknown key `cuont`; did you mean `count`"))
+    context.close()

@@ -10,9 +10,11 @@ use crate::observer::{Crossing, Observer};
 use crate::packet::{InFlight, Outcome, Packet};
 use crate::topology::{LinkId, MediumId, Routes, Topology};
 use crate::wires::Wires;
+use airwnd_cell::trace::RadioEvent;
 use airwnd_cell::{Forward, Notice};
 use airwnd_kernel::{Codepoint, Direction, EventQueue, Key, Slab};
 use airwnd_links::link::wifi::Passed;
+use airwnd_rlc::trace::PduContent;
 use airwnd_units::{BitRate, Time};
 use std::collections::VecDeque;
 
@@ -276,7 +278,14 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
     pub fn pass_records(&mut self) {
         let Some(air) = &mut self.air else { return };
         air.ran.take_records(&mut air.records);
-        air.records.iter().for_each(|record| self.observer.on_record(record));
+        for record in &air.records {
+            self.observer.on_record(record);
+            let RadioEvent::Pdu(pdu) = &record.event else { continue };
+            let PduContent::Data(data) = &pdu.pdu.content else { continue };
+            for key in &data.packets {
+                self.observer.on_part(record.at, &self.packets.get(*key).packet, pdu);
+            }
+        }
         air.records.clear();
     }
 

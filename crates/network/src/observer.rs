@@ -3,7 +3,7 @@
 use crate::node::Node;
 use crate::packet::Packet;
 use crate::topology::LinkId;
-use airwnd_cell::trace::RadioRecord;
+use airwnd_cell::trace::{PduRecord, RadioRecord};
 use airwnd_units::Time;
 
 /// Direction in which a packet crosses a node's interface.
@@ -37,6 +37,13 @@ pub trait Observer<C> {
     /// Called at each stage of a packet at a link.
     fn on_link(&mut self, now: Time, link: LinkId, stage: Stage, packet: &Packet<C>);
 
+    /// Called when a packet is dropped or lost, wherever that is.
+    fn on_drop(&mut self, now: Time, packet: &Packet<C>);
+
+    /// Called with each packet of which a PDU has the first transmission of a part, if the cells keep records; after
+    /// [`on_record`](Observer::on_record) of the PDU. `at` is the time of the decision.
+    fn on_part(&mut self, at: Time, packet: &Packet<C>, pdu: &PduRecord);
+
     /// Called with each record of the radio interface, if the cells keep them
     /// ([`Ran::observe`](airwnd_cell::Ran::observe)).
     fn on_record(&mut self, record: &RadioRecord);
@@ -49,5 +56,7 @@ impl<C> Observer<C> for () {
 
     fn on_crossing(&mut self, _: Time, _: Node, _: Crossing, _: &Packet<C>) {}
     fn on_link(&mut self, _: Time, _: LinkId, _: Stage, _: &Packet<C>) {}
+    fn on_drop(&mut self, _: Time, _: &Packet<C>) {}
+    fn on_part(&mut self, _: Time, _: &Packet<C>, _: &PduRecord) {}
     fn on_record(&mut self, _: &RadioRecord) {}
 }

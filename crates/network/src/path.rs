@@ -231,13 +231,21 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
         self.delivered = Some(key);
     }
 
+    /// Reports a dropped packet to the observer.
+    #[cold]
+    fn report_drop(&mut self, now: Time, packet: &Packet<C>, next_hop: u32, cause: Cause) {
+        if let (Cause::LinkQueue | Cause::LinkEarly | Cause::LinkPoliced, Hop::Link(link)) =
+            (cause, self.routes.hop(next_hop - 1))
+        {
+            self.observer.on_link(now, link, Stage::Drop, packet);
+        }
+        self.observer.on_drop(now, packet);
+    }
+
     pub(crate) fn drop(&mut self, now: Time, key: Key, cause: Cause) {
         let InFlight { packet, leg, next_hop } = self.packets.remove(key);
-        if self.observer.is_watching()
-            && let (Cause::LinkQueue | Cause::LinkEarly | Cause::LinkPoliced, Hop::Link(link)) =
-                (cause, self.routes.hop(next_hop - 1))
-        {
-            self.observer.on_link(now, link, Stage::Drop, &packet);
+        if self.observer.is_watching() {
+            self.report_drop(now, &packet, next_hop, cause);
         }
         if let Some(leg) = leg {
             self.cells().legs[packet.device as usize].settle(leg);

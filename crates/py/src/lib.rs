@@ -7,6 +7,7 @@ mod capture;
 mod guard;
 mod link;
 mod owned;
+mod page;
 mod panics;
 mod path;
 mod plugin;
@@ -573,6 +574,8 @@ pub fn fill(module: &Bound<'_, PyModule>, register: fn(&mut Plugins)) -> PyResul
     // Version and hash of the engine's sources: results of different engines are never mixed.
     module.add("ENGINE", env!("AIRWND_ENGINE"))?;
     module.add_class::<Scenario>()?;
+    module.add_class::<page::PageScenario>()?;
+    module.add_class::<page::PageSession>()?;
     module.add_class::<path::Path>()?;
     module.add_class::<session::Flow>()?;
     module.add_class::<session::Session>()?;

@@ -4,6 +4,7 @@ use crate::nr::{Headers, LONGEST_HEADERS, PDCP_HEADER};
 use crate::segmenter::{Returned, Segmenter};
 use crate::um::{NR_SIZES, Pdu, window};
 use crate::{BearerEvents, BufferStatus, DropCause, Sdu};
+use airwnd_kernel::Key;
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -239,11 +240,11 @@ impl Rx {
         self.expected.iter().map(|expected| &expected.sdu)
     }
 
-    /// Begin and end in the stream of the SDUs on air from a position on, with their sequence numbers.
-    pub(crate) fn stream(&self, from: u64) -> impl Iterator<Item = (u64, u64, Option<u64>)> + '_ {
+    /// Begin and end in the stream of the SDUs on air from a position on, with their sequence numbers and packets.
+    pub(crate) fn stream(&self, from: u64) -> impl Iterator<Item = (u64, u64, Option<u64>, Key)> + '_ {
         let first = self.expected.partition_point(|expected| expected.end <= from);
         let range = self.expected.range(first..);
-        range.map(|expected| (expected.end - expected.sdu.size.0, expected.end, expected.sn))
+        range.map(|each| (each.end - each.sdu.size.0, each.end, each.sn, each.sdu.packet))
     }
 
     fn deliver_in_order(&mut self, deliver: &mut impl FnMut(Sdu)) {

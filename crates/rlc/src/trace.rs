@@ -7,6 +7,7 @@ use crate::nr::{Headers, without_subheader};
 use crate::one_way::{Acknowledged, Content, OneWay};
 use crate::segmenter::Segmenter;
 use crate::{Protocol, RlcMode};
+use airwnd_kernel::Key;
 use airwnd_units::Bytes;
 
 /// Format of the PDUs of a bearer.
@@ -65,6 +66,8 @@ pub struct DataPdu {
     pub whole: [bool; 2],
     /// Bytes of the SDUs and parts of SDUs in it, in order.
     pub pieces: Box<[u32]>,
+    /// Packets of these SDUs, in order, without those that the receiver has already; empty for a retransmission.
+    pub packets: Box<[Key]>,
 }
 
 /// State of a transmitter before a block is filled.
@@ -90,18 +93,20 @@ impl OneWay {
             (OneWay::Um(tx, rx), Content::Um(pdu)) => {
                 // A receiver forgets an SDU of which a part is lost: then the begin of the next one tells its end.
                 let inside = pdu.begin + 1..pdu.end;
-                let ends = rx.stream().flatten();
+                let ends = rx.stream().flat_map(|(begin, end, _)| [begin, end]);
                 let pieces = lengths(pdu.begin, pdu.end, ends.filter(|at| inside.contains(at)));
+                let sdus = rx.stream().filter(|(begin, end, _)| *begin < pdu.end && *end > pdu.begin);
+                let packets = sdus.map(|(_, _, packet)| packet).collect();
                 let whole = [!mark.is_partial, !self.source().is_partial()];
                 let size = tx.header() + indicators(pieces.len() as u64) + Bytes(pdu.end - pdu.begin);
-                let data = DataPdu { whole, pieces, ..DataPdu::numbered(pdu.sn) };
+                let data = DataPdu { whole, pieces, packets, ..DataPdu::numbered(pdu.sn) };
                 see(TracedPdu { format, size, content: PduContent::Data(data) });
             }
             (OneWay::NrUm(tx, rx), Content::Um(pdu)) => {
-                for (begin, end, sn) in rx.stream(pdu.begin) {
+                for (begin, end, sn, packet) in rx.stream(pdu.begin) {
                     let (from, to) = (begin.max(pdu.begin), end.min(pdu.end));
                     if from < to {
-                        see(nr_pdu(format, tx.headers(), sn, [begin, from, to, end]));
+                        see(nr_pdu(format, tx.headers(), sn, [begin, from, to, end], packet));
                     }
                 }
             }
@@ -139,11 +144,14 @@ impl Acknowledged {
             see(TracedPdu { format, size: block.status.size(self.tx.format()), content });
         }
         for pdu in &block.data {
-            let sdus = || self.tx.stream(pdu.begin).take_while(|[begin, _]| *begin < pdu.end);
-            let starts = sdus().any(|[begin, _]| begin == pdu.begin);
-            let ends = sdus().any(|[_, end]| end == pdu.end);
-            let inside = sdus().map(|[_, end]| end).filter(|end| *end < pdu.end);
-            let data = pdu.detailed(mark, [starts, ends], lengths(pdu.begin, pdu.end, inside));
+            let sdus = || self.tx.stream(pdu.begin).take_while(|(begin, ..)| *begin < pdu.end);
+            let starts = sdus().any(|(begin, ..)| begin == pdu.begin);
+            let ends = sdus().any(|(_, end, _)| end == pdu.end);
+            let inside = sdus().map(|(_, end, _)| end).filter(|end| *end < pdu.end);
+            let mut data = pdu.detailed(mark, [starts, ends], lengths(pdu.begin, pdu.end, inside));
+            if !data.is_retransmission {
+                data.packets = sdus().filter_map(|(_, _, packet)| packet).collect();
+            }
             let size = match self.protocol {
                 Protocol::Lte => pdu.size,
                 Protocol::Nr => without_subheader(pdu.size),
@@ -164,6 +172,7 @@ impl DataPdu {
             is_retransmission: false,
             whole: [true; 2],
             pieces: Box::default(),
+            packets: Box::default(),
         }
     }
 
@@ -179,6 +188,7 @@ fn nr_pdu(
     headers: Headers,
     sn: Option<u64>,
     [begin, from, to, end]: [u64; 4],
+    packet: Key,
 ) -> TracedPdu {
     let (is_first, is_last) = (from == begin, to == end);
     let data = DataPdu {
@@ -188,6 +198,7 @@ fn nr_pdu(
         is_last,
         whole: [is_first, is_last],
         pieces: Box::new([(to - from) as u32]),
+        packets: Box::new([packet]),
         ..DataPdu::numbered(0)
     };
     let size = headers.header(is_first, is_last) + Bytes(to - from);
@@ -223,6 +234,7 @@ impl am::Pdu {
             is_retransmission: self.begin < mark.sent,
             whole,
             pieces,
+            packets: Box::default(),
         }
     }
 }

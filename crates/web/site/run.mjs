@@ -11,7 +11,7 @@ import { runInThisContext } from "node:vm";
 const INTERVAL = 20;
 
 const folder = process.argv[2];
-const worker = fileURLToPath(new URL("static/worker.js", import.meta.url));
+const worker = fileURLToPath(new URL("../../../python/airwnd/play/static/worker.js", import.meta.url));
 const answers = [];
 globalThis.self = { postMessage: (message) => answers.push(message) };
 runInThisContext([`${folder}/airwnd_web.js`, worker].map((file) => readFileSync(file, "utf8")).join("\n"));

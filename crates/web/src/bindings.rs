@@ -2,9 +2,9 @@
 
 #![allow(unsafe_code, reason = "wasm-bindgen generates it")]
 
-use crate::{Checked, Session};
 use airwnd_catalog::Error;
 use airwnd_lab::{Column, Table};
+use airwnd_page::{Checked, Session};
 use airwnd_units::{Bytes, Span};
 use js_sys::{Array, Float64Array, Object, Reflect, Uint32Array};
 use wasm_bindgen::JsValue;
@@ -52,10 +52,17 @@ impl JsScenario {
         columns(self.0.cells())
     }
 
-    /// Begins a simulation. An interval of zero records no time series.
-    pub fn begin(&self, seed: f64, interval_ms: f64, max_memory: f64) -> Result<JsSession, JsValue> {
+    /// Begins a simulation. An interval of zero records no time series; `watched` is the UE whose packets are recorded.
+    pub fn begin(
+        &self,
+        seed: f64,
+        interval_ms: f64,
+        max_memory: f64,
+        watched: Option<u32>,
+    ) -> Result<JsSession, JsValue> {
         let interval = (interval_ms > 0.0).then(|| milliseconds(interval_ms));
-        self.0.begin(seed as u64, interval, Bytes(max_memory as u64)).map(JsSession).map_err(thrown)
+        let memory = Bytes(max_memory as u64);
+        self.0.begin(seed as u64, interval, memory, watched).map(JsSession).map_err(thrown)
     }
 }
 
@@ -93,6 +100,16 @@ impl JsSession {
         columns(self.0.allocations())
     }
 
+    /// Stages of the watched UE's packets since the last call, by columns.
+    pub fn packets(&self) -> Object {
+        columns(self.0.packets())
+    }
+
+    /// Transmissions of the watched UE's transport blocks since the last call, by columns.
+    pub fn blocks(&self) -> Object {
+        columns(self.0.blocks())
+    }
+
     /// Sets a value of a flow or UE by its number, as [`Session::set`].
     pub fn set(&mut self, what: &str, number: u32, value: f64) -> Result<(), JsValue> {
         self.0.set(what, number, value).map_err(thrown)
@@ -122,7 +139,7 @@ impl JsSession {
 /// Members of a family of algorithms, as JSON.
 #[wasm_bindgen]
 pub fn describe(family: &str) -> String {
-    crate::describe(family)
+    airwnd_page::describe(family)
 }
 
 /// Installs a hook that passes the message of a panic to `report`, before the instance traps.

@@ -23,6 +23,7 @@ from airwnd.cli import (
     export,
     guard,
     link,
+    play,
     plot,
     reproduce,
     simulate,
@@ -127,6 +128,7 @@ def cli(options: Options, debug: bool, engine: Path | None) -> None:
     \b
     airwnd run scenario.toml                 simulate a scenario
     airwnd view RUN                          explore a run in the browser
+    airwnd play                              show a cell live in the browser
     airwnd ues scenario.toml                 list UEs and their link budgets
     airwnd plot map scenario.toml            draw a radio map
     airwnd city --out city.toml              make the scenario of a city
@@ -163,6 +165,7 @@ for _command in (
     sweep.sweep,
     stack.stack,
     view.view,
+    play.play,
     link.link,
     guard.guard,
     completion.completion,

@@ -31,13 +31,13 @@ def check(page: Path) -> None:
     check_folder(page.parent)
 
 
-def show(page: Path) -> bool:
-    """Open a page in the browser if a graphical one is available; return whether it was opened."""
+def show(page: Path | str) -> bool:
+    """Open a file or an address in a graphical browser, if available; return whether it was opened."""
     screens = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     if sys.platform.startswith("linux") and not any(os.environ.get(name) for name in screens):
         # Only a text browser, which takes over the terminal, could be available.
         return False
-    return webbrowser.open(page.resolve().as_uri())
+    return webbrowser.open(page if isinstance(page, str) else page.resolve().as_uri())
 
 
 def html(runs: Mapping[str, RunData]) -> str:

@@ -16,6 +16,7 @@ fn data(sn: u64, whole: [bool; 2], pieces: &[u32]) -> DataPdu {
         is_retransmission: false,
         whole,
         pieces: pieces.into(),
+        packets: Box::default(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Per-node packet taps.
 
 use crate::Scenario;
-use airwnd_cell::trace::RadioRecord;
+use airwnd_cell::trace::{PduRecord, RadioRecord};
 use airwnd_kernel::{Codepoint, Direction};
 use airwnd_tcp::Segment;
 use airwnd_units::{Bytes, Span};
@@ -45,6 +45,21 @@ pub struct Sight {
     pub carried: Carried,
 }
 
+/// A packet of a flow between two nodes.
+#[derive(Clone, Copy, Debug)]
+pub struct Passage {
+    /// Time from the end of the warm-up.
+    pub at: Span,
+    /// Number of the flow.
+    pub flow: u32,
+    /// Number of the UE of the flow.
+    pub ue: u32,
+    /// Direction: to the UE or to the server.
+    pub direction: Direction,
+    /// Number of the packet, as [`Sight::identification`].
+    pub identification: u16,
+}
+
 /// A packet observed at a link.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkSight {
@@ -70,6 +85,13 @@ pub trait Tap: Send {
     /// Called when a packet reaches the queue of a link, leaves the link, or is dropped by the queue.
     fn at_link(&mut self, _: &LinkSight) {}
 
+    /// Called when a packet is dropped or lost, wherever that is.
+    fn dropped(&mut self, _: &Passage) {}
+
+    /// Called with each packet of which a PDU in the records has the first transmission of a part. The time is that of the
+    /// PDU's record.
+    fn in_block(&mut self, _: &Passage, _: &PduRecord) {}
+
     /// Called with each record of the radio interface that [`Records::radio`](crate::Records::radio) wants, in the order of
     /// their times.
     fn radio(&mut self, _: &RadioRecord) {}
@@ -88,6 +110,14 @@ impl<T: Tap + ?Sized> Tap for &mut T {
 
     fn at_link(&mut self, sight: &LinkSight) {
         (**self).at_link(sight);
+    }
+
+    fn dropped(&mut self, passage: &Passage) {
+        (**self).dropped(passage);
+    }
+
+    fn in_block(&mut self, passage: &Passage, pdu: &PduRecord) {
+        (**self).in_block(passage, pdu);
     }
 
     fn radio(&mut self, record: &RadioRecord) {

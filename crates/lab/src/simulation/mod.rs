@@ -20,11 +20,11 @@ mod views;
 
 use crate::results::incidents::{Incident, Incidents};
 use crate::results::outcome::Outcome;
-use crate::results::radio::RadioRecord;
+use crate::results::radio::{PduRecord, RadioRecord};
 use crate::results::records::{self, Records};
 use crate::results::series::Series;
 use crate::results::table::Rows;
-use crate::results::tap::{Carried, Crossing, LinkSight, Node, Sight, Stage, Tap};
+use crate::results::tap::{Carried, Crossing, LinkSight, Node, Passage, Sight, Stage, Tap};
 use crate::scenario::Scenario;
 use airwnd_catalog::Error;
 use airwnd_catalog::outside::Failures;
@@ -135,6 +135,18 @@ impl Observer<Content> for Tapped<'_> {
         }
     }
 
+    fn on_drop(&mut self, now: Time, packet: &Packet<Content>) {
+        if let Some(tap) = &mut self.tap {
+            tap.dropped(&passage(now, self.begin, packet));
+        }
+    }
+
+    fn on_part(&mut self, at: Time, packet: &Packet<Content>, pdu: &PduRecord) {
+        if let Some(tap) = &mut self.tap {
+            tap.in_block(&passage(at, self.begin, packet), pdu);
+        }
+    }
+
     fn on_record(&mut self, record: &RadioRecord) {
         if let Some(tap) = &mut self.tap {
             tap.radio(record);
@@ -150,6 +162,12 @@ fn sight(at: Span, node: Node, crossing: Crossing, packet: &Packet<Content>) -> 
     let Packet { device, direction, flow, content, .. } = packet;
     let Content { identification, carried, .. } = content;
     Sight { at, node, crossing, flow, ue: device, direction, identification, carried }
+}
+
+fn passage(now: Time, begin: Time, packet: &Packet<Content>) -> Passage {
+    let Packet { device: ue, direction, flow, content, .. } = packet;
+    let (direction, identification) = (*direction, content.identification);
+    Passage { at: now - begin, flow: *flow, ue: *ue, direction, identification }
 }
 
 /// Copies the ECN field of the packet, which queues may have marked, to its content.

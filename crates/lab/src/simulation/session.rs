@@ -6,6 +6,7 @@ use super::views::{CellView, FlowView, UeView};
 use crate::results::outcome::Outcome;
 use crate::results::records::{self, Records};
 use crate::results::table::Table;
+use crate::results::tap::Tap;
 use crate::scenario::Scenario;
 use airwnd_catalog::Error;
 use airwnd_cell::{CellFigures, UeId};
@@ -33,13 +34,22 @@ impl<'s> Session<'s> {
         seed: u64,
         records: &Records,
     ) -> Result<Session<'s>, Error> {
-        let scenario = scenario.into();
+        Session::tapped(scenario.into(), seed, records, None)
+    }
+
+    fn tapped(
+        scenario: Cow<'s, Scenario>,
+        seed: u64,
+        records: &Records,
+        tap: Option<Box<dyn Tap + 's>>,
+    ) -> Result<Session<'s>, Error> {
         scenario.check_flows()?;
-        let simulation = Simulation::new(scenario, seed, records, None, Vec::new())?;
+        let simulation = Simulation::new(scenario, seed, records, tap, Vec::new())?;
         Ok(Session { simulation, now: Time::ZERO, failed: None })
     }
 
     /// Prepares a session whose owner takes the rows of the records as they appear: a memory limit does not count them.
+    /// Every packet at every node is passed to the tap.
     ///
     /// # Errors
     /// As [`Session::new`].
@@ -47,10 +57,11 @@ impl<'s> Session<'s> {
         scenario: impl Into<Cow<'s, Scenario>>,
         seed: u64,
         records: &Records,
+        tap: Option<Box<dyn Tap + 's>>,
     ) -> Result<Session<'s>, Error> {
         let scenario = scenario.into();
         let memory = Memory::of(&scenario, &Records { series: None, ..records.clone() })?;
-        let mut session = Session::new(scenario, seed, &Records { memory: None, ..records.clone() })?;
+        let mut session = Session::tapped(scenario, seed, &Records { memory: None, ..records.clone() }, tap)?;
         session.simulation.memory = memory;
         session.simulation.watch_memory(Time::ZERO);
         Ok(session)

@@ -5,7 +5,7 @@ use airwnd_lab::radio::{
     BlockOutcome, Control, DataPdu, Layer, PduContent, PduRecord, Protocol, RadioEvent, RadioRecord, RlcMode,
     RrcCause, RrcEvent,
 };
-use airwnd_lab::tap::{Sight, Tap};
+use airwnd_lab::tap::{Crossing, Node as Place, Passage, Sight, Tap};
 use airwnd_lab::{Outcome, Records, Scenario, run_tapped};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
@@ -75,6 +75,43 @@ impl Tap for Seen {
     fn packet(&mut self, _: &Sight) {}
     fn radio(&mut self, record: &RadioRecord) {
         self.0.push(record.clone());
+    }
+}
+
+/// Per packet, by flow, direction and number: its parts in blocks, and whether it was received.
+#[derive(Default)]
+struct Parts(BTreeMap<(u32, bool, u16), (u32, bool)>);
+
+impl Tap for Parts {
+    fn packet(&mut self, sight: &Sight) {
+        let is_up = sight.direction as u8 == 1;
+        let end = if is_up { Place::Server } else { Place::Ue(sight.ue) };
+        if sight.node == end && sight.crossing == Crossing::In {
+            self.0.entry((sight.flow, is_up, sight.identification)).or_default().1 = true;
+        }
+    }
+
+    fn in_block(&mut self, passage: &Passage, _: &PduRecord) {
+        let key = (passage.flow, passage.direction as u8 == 1, passage.identification);
+        let (parts, is_received) = self.0.entry(key).or_default();
+        assert!(!*is_received, "a received packet has no new parts");
+        *parts += 1;
+    }
+}
+
+/// Every packet that crosses the air was in a block before.
+#[test]
+fn packets_have_parts_in_blocks() {
+    for (name, toml) in cases() {
+        let scenario = scenario(&toml);
+        let radio = Some(scenario.radio_filter(&["rlc".into()], &[], None).unwrap());
+        let mut parts = Parts::default();
+        let records = Records { radio, ..Records::default() };
+        run_tapped(&scenario, 1, &records, Some(&mut parts), &mut |_| true).unwrap();
+        let received = parts.0.values().filter(|(_, is_received)| *is_received);
+        let without = received.clone().filter(|(parts, _)| *parts == 0).count();
+        // Those that were on air at the end of the warm-up.
+        assert!(without < 200 && received.count() > 1000, "{name}: {without}");
     }
 }
 
@@ -167,7 +204,11 @@ fn pdus_follow_one_another() {
                 }
                 PduContent::Data(data) => data,
             };
-            let DataPdu { sn, whole, pieces, is_segment, .. } = data;
+            let DataPdu { sn, whole, pieces, packets, is_segment, .. } = data;
+            assert!(
+                packets.len() <= if data.is_retransmission { 0 } else { pieces.len() },
+                "{name}: {pdu:?}"
+            );
             let format = pdu.pdu.format;
             assert!(pdu.pdu.size > data.data() && data.data() > Bytes::ZERO, "{name}: {pdu:?}");
             assert!(pieces.len() == 1 || format.protocol == Protocol::Lte, "{name}: {pdu:?}");

@@ -65,7 +65,7 @@ fn rows_that_are_taken_are_those_of_a_run() {
         texts
     });
     for step in [Span(777_777), Span::from_millis(1), Span::from_millis(33), Span::from_secs(9)] {
-        let mut session = Session::streaming(scenario.clone(), 1, &records()).unwrap();
+        let mut session = Session::streaming(scenario.clone(), 1, &records(), None).unwrap();
         let mut taken = [const { Texts::new() }; 3];
         while session.now() < session.end() {
             session.advance(session.end().min(session.now() + step)).unwrap();
@@ -79,7 +79,7 @@ fn rows_that_are_taken_are_those_of_a_run() {
 
 #[test]
 fn the_state_of_cells_and_ues_is_that_of_the_present() {
-    let mut session = Session::streaming(scenario(SCENARIO), 1, &records()).unwrap();
+    let mut session = Session::streaming(scenario(SCENARIO), 1, &records(), None).unwrap();
     session.advance(session.begin() + Span::from_millis(1000)).unwrap();
     assert_eq!(session.tti(), Some(Span::from_millis(1)));
     let positions = |session: &mut Session| -> Vec<[f64; 2]> {
@@ -104,7 +104,7 @@ fn series_that_are_taken_do_not_count_as_memory() {
     let long = SCENARIO.replace("duration = \"2s\"", "duration = \"10h\"");
     let records = Records { memory: Some(Bytes(3_000_000)), ..records() };
     assert!(Session::new(scenario(&long), 1, &records).is_err());
-    let mut session = Session::streaming(scenario(&long), 1, &records).unwrap();
+    let mut session = Session::streaming(scenario(&long), 1, &records, None).unwrap();
     while session.now() < session.begin() + Span::from_millis(1700) {
         session.advance(session.now() + Span::from_millis(50)).unwrap();
         session.take_series();

@@ -5,6 +5,7 @@ use super::{Format, Params, Pdu, Rules, Status};
 use crate::nr::LONGEST_HEADERS;
 use crate::segmenter::{DataField, Piece, Returned, Segmenter};
 use crate::{BearerEvents, Protocol, Sdu, pdcp_header};
+use airwnd_kernel::Key;
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -88,10 +89,13 @@ impl Tx {
         self.format
     }
 
-    /// Begin and end in the stream of the SDUs that are not fully acknowledged, from a position on.
-    pub(crate) fn stream(&self, from: u64) -> impl Iterator<Item = [u64; 2]> + '_ {
+    /// Begin and end in the stream of the SDUs that are not fully acknowledged, from a position on, with their packets;
+    /// `None` if the receiver has the SDU from an earlier RLC entity.
+    pub(crate) fn stream(&self, from: u64) -> impl Iterator<Item = (u64, u64, Option<Key>)> + '_ {
         let first = self.open.partition_point(|(end, _)| *end <= from);
-        self.open.range(first..).map(|(end, sdu)| [end - sdu.sdu.size.0, *end])
+        self.open.range(first..).map(|(end, Returned { sdu, delivered })| {
+            (end - sdu.size.0, *end, (!delivered).then_some(sdu.packet))
+        })
     }
 
     /// VT(S): the sequence number of the next new PDU.

@@ -2,6 +2,7 @@
 
 use super::{LTE_SIZES, Pdu, window};
 use crate::{BearerEvents, DropCause, Sdu};
+use airwnd_kernel::Key;
 use airwnd_units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -118,9 +119,9 @@ impl Rx {
         self.expected.iter().map(|(_, sdu)| sdu)
     }
 
-    /// Begin and end in the stream of the SDUs on air.
-    pub(crate) fn stream(&self) -> impl Iterator<Item = [u64; 2]> + '_ {
-        self.expected.iter().map(|(end, sdu)| [end - sdu.size.0, *end])
+    /// Begin and end in the stream of the SDUs on air, with their packets.
+    pub(crate) fn stream(&self) -> impl Iterator<Item = (u64, u64, Key)> + '_ {
+        self.expected.iter().map(|(end, sdu)| (end - sdu.size.0, *end, sdu.packet))
     }
 
     /// Moves VR(UR) at least to `min`, then to the first PDU not received, and reassembles SDUs from all PDUs before

@@ -1,4 +1,4 @@
-/** The engine in workers. */
+/** The engine: in a worker, or behind the page. */
 
 import { bytesOf, inflate } from "airwnd/data.js";
 
@@ -13,6 +13,37 @@ function module() {
 
 /** A rejected request: one line for the reader. */
 export class EngineError extends Error {}
+
+/** The engine of the machine that serves the page, with the tasks of the worker. */
+export class RemoteEngine {
+  #name = Array.from(crypto.getRandomValues(new Uint32Array(2)), String).join("-");
+  #stop = new AbortController();
+
+  async request(task, values = {}) {
+    const { signal } = this.#stop;
+    const body = JSON.stringify({ name: this.#name, task, ...values });
+    let reply;
+    try {
+      reply = await (await fetch("engine", { method: "POST", headers: { "Content-Type": "application/json" }, body, signal })).json();
+    } catch {
+      throw new EngineError(signal.aborted ? "stopped" : "airwnd play has ended; start it again");
+    }
+    if (reply.error !== undefined) throw new EngineError(reply.error);
+    return known(reply.result);
+  }
+
+  stop() {
+    this.#stop.abort();
+    this.#stop = new AbortController();
+  }
+}
+
+/** JSON has null for numbers without a value. */
+function known(value) {
+  if (Array.isArray(value)) return value.map((each) => (each === null ? NaN : known(each)));
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, known(each)]));
+}
 
 export class Engine {
   #worker = null;

@@ -17,8 +17,10 @@ const FOOT = 18;
 export const CHARTS = [
   { name: "throughput", title: "Download: throughput", unit: "Mbit/s", scale: 1e-3, of: "download", lines: [{ column: "throughput_kbps", label: "throughput", smooth: 4 }] },
   { name: "delay", title: "Game: one-way delay", unit: "ms", scale: 1, of: "game", lines: [{ column: "delay_ms", label: "delay", joined: true }] },
+  { name: "waiting", title: "Phone: delay in the RLC queue", unit: "ms", scale: 1, of: "phone", lines: [{ column: "wait_ms", label: "delay", joined: true }] },
   { name: "queue", title: "Phone: queue", unit: "kB", scale: 1e-3, of: "download", lines: [{ column: "queue_bytes", label: "queue" }] },
-  { name: "window", title: "Download: windows, rwnd dashed", unit: "kB", scale: 1e-3, of: "download", lines: [{ column: "cwnd_bytes", label: "cwnd" }, { column: "rwnd_bytes", label: "rwnd", dashes: [5, 3], outside: true }] },
+  { name: "window", title: "Windows, rwnd dashed", unit: "kB", scale: 1e-3, of: "download", lines: [{ column: "cwnd_bytes", label: "cwnd" }, { column: "rwnd_bytes", label: "rwnd", dashes: [5, 3], outside: true }] },
+  { name: "rtt", title: "Download: RTT", unit: "ms", scale: 1, of: "download", lines: [{ column: "rtt_ms", label: "RTT", joined: true }] },
 ];
 
 export class Chart {
@@ -29,10 +31,10 @@ export class Chart {
     this.top = 0;
   }
 
-  /** @param sides configurations: name, colour, and history by kind of flow. */
-  draw(sides, now) {
+  /** @param sides configurations: name, colour, and history by kind of flow. @param surface instead of the canvas. */
+  draw(sides, now, surface = null) {
     const { spec } = this;
-    const { context, width, height } = fresh(this.canvas);
+    const { context, width, height } = surface ?? fresh(this.canvas);
     const to = Math.max(now, SPAN);
     const from = to - SPAN;
     const x = (time) => LEFT + ((time - from) / SPAN) * (width - LEFT - RIGHT);

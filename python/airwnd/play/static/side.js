@@ -2,8 +2,9 @@
 
 import { theme } from "airwnd/canvas.js";
 import { PHONE } from "airwnd/cell.js";
-import { Engine } from "airwnd/engine.js";
+import { Engine, RemoteEngine } from "airwnd/engine.js";
 import { History } from "airwnd/history.js";
+import { Packets } from "airwnd/packets.js";
 
 /** Period of the time series in milliseconds. */
 export const INTERVAL = 50;
@@ -13,8 +14,8 @@ const MEMORY = 1.5e9;
 const RECENT = 10;
 
 export class Side {
-  constructor(name, look) {
-    Object.assign(this, { name, look, engine: new Engine() });
+  constructor(name, look, isRemote) {
+    Object.assign(this, { name, look, engine: isRemote ? new RemoteEngine() : new Engine() });
     this.clear();
   }
 
@@ -27,16 +28,18 @@ export class Side {
   }
 
   clear() {
-    Object.assign(this, { ready: false, ended: false, now: 0, ues: new Float64Array(), cells: {}, buffer: null, histories: new Map(), kinds: {}, drops: 0, resolved: null });
+    Object.assign(this, { ready: false, ended: false, now: 0, ues: new Float64Array(), cells: {}, buffer: null, histories: new Map(), packets: new Packets(), waits: new History(), bin: { index: 0, sum: 0, count: 0 }, kinds: {}, drops: 0, resolved: null });
   }
 
   /** Begins a scenario. */
   async begin(toml, seed) {
     this.clear();
-    const begun = await this.engine.request("begin", { toml, seed, interval: INTERVAL, memory: MEMORY });
+    const begun = await this.engine.request("begin", { toml, seed, interval: INTERVAL, memory: MEMORY, packetsOf: PHONE });
     const { resolved, cells, flows, tti } = begun;
     Object.assign(this, { resolved, cells, tti });
     this.#place(begun);
+    /** Positions at the beginning. */
+    this.places = begun.ues;
     this.buffer = bytes(resolved.rlc?.queue?.buffer);
     this.flows = flows;
     await this.#watch(flows.filter(({ ue }) => ue === PHONE));
@@ -66,9 +69,42 @@ export class Side {
     const done = await this.engine.request("advance", request);
     for (const [id, rows] of Object.entries(done.series)) this.histories.get(id)?.append(rows);
     this.drops += done.events.filter(({ kind, flow }) => kind === "drop" && flow === this.kinds.download).length;
+    this.#wait(this.packets.append(done.packets, done.blocks, done.now));
     this.ended = done.ended;
     this.#place(done);
     return done;
+  }
+
+  /** Means of the delays in the queue: a row for each period of the time series that has ended. */
+  #wait(waits) {
+    const period = INTERVAL * 1e-3;
+    for (const { time, wait } of waits) {
+      const index = Math.ceil(time / period);
+      if (index !== this.bin.index) {
+        const { count, sum } = this.bin;
+        if (count) this.waits.append({ time_s: [this.bin.index * period], wait_ms: [(1e3 * sum) / count] });
+        this.bin = { index, sum: 0, count: 0 };
+      }
+      this.bin.sum += wait;
+      this.bin.count++;
+    }
+  }
+
+  /** Whether the source of the flow of a kind always has data. */
+  isStream(kind) {
+    const settings = this.#settings(kind);
+    return settings !== undefined && (settings.traffic?.kind ?? "bulk") === "bulk";
+  }
+
+  /** Start of the flow of a kind in seconds. */
+  startOf(kind) {
+    const [, number, prefix] = /^([\d.]+)(ms|s)$/.exec(this.#settings(kind)?.start ?? "") ?? [];
+    return number === undefined ? 0 : Number(number) * (prefix === "ms" ? 1e-3 : 1);
+  }
+
+  #settings(kind) {
+    const flow = this.flows.find(({ id }) => id === this.kinds[kind]);
+    return this.resolved.flow.find(({ id }) => id === flow?.group);
   }
 
   #place({ now, ues, use }) {
@@ -98,6 +134,7 @@ export class Side {
   }
 
   #history(kind) {
+    if (kind === "phone") return this.hasCells ? this.waits : undefined;
     return this.histories.get(this.kinds[kind]);
   }
 }

@@ -3,10 +3,12 @@
 import { readTheme } from "airwnd/canvas.js";
 import { CellMap, Grid, PHONE, QueuePicture, ue } from "airwnd/cell.js";
 import { Chart, CHARTS } from "airwnd/charts.js";
-import { csv, offer, picture } from "airwnd/exports.js";
+import { csv, drawn, offer, picture, vector } from "airwnd/exports.js";
+import { movable, nameOf, placeText } from "airwnd/move.js";
 import { Side } from "airwnd/side.js";
-import { defaults, fault, fragment, learn, LIVE, PACES, readFragment, SETTINGS, toml, withCell } from "airwnd/settings.js";
+import { defaults, FARTHEST, fault, fragment, learn, LIVE, PACES, readFragment, SETTINGS, toml, withCell } from "airwnd/settings.js";
 import { valueText } from "airwnd/scale.js";
+import { SPANS, Timeline } from "airwnd/timeline.js";
 import { STEPS, Tour } from "airwnd/tour.js";
 
 const facts = JSON.parse(document.getElementById("facts").textContent);
@@ -17,21 +19,28 @@ const BUDGET = 25;
 const TEXTS = 250;
 /** Simulated time of a step without a pace, in seconds. */
 const STRIDE = 0.25;
+/** Seconds that a replay goes back. */
+const BACK = 5;
 
-const sides = [new Side("a", facts.looks[0]), new Side("b", facts.looks[1])];
-const state = { a: defaults(), b: null, own: null, pace: "1", tour: null, playing: true };
+const sides = [new Side("a", facts.looks[0], facts.remote), new Side("b", facts.looks[1], facts.remote)];
+const state = { a: defaults(), b: null, places: new Map(), own: null, pace: "1", tour: null, playing: true };
 const charts = CHARTS.map((spec) => new Chart(spec, chartElement(spec)));
 const map = new CellMap(find("map").querySelector("canvas"));
 const queue = new QueuePicture(find("queue").querySelector("canvas"));
 const grid = new Grid(find("prbs").querySelector("canvas"));
+const timeline = new Timeline(find("timeline").querySelector("canvas"));
 const tour = new Tour(find("tour"), (step) => openTour(step));
 
 /** Number of the newest restart: replies of earlier ones are ignored. */
 let generation = 0;
+/** The newest restart, until the cell has begun. */
+let beginning = Promise.resolve();
 let clock = 0;
 let last = null;
 let advancing = false;
 let told = 0;
+/** Simulated time up to which a replay runs as fast as possible. */
+let skipTo = 0;
 /** Frames and simulated time since `since`, and the rates of the last second. */
 let rates = { since: 0, count: 0, clock: 0, frames: NaN, pace: NaN };
 
@@ -114,6 +123,10 @@ function control({ key, values, range }, name) {
     }
     state[name][key] = input.value;
     if (state.b) state.b = withCell(state.a, state.b);
+    // A place that a control sets replaces the chosen one, and a list of places is for one number of UEs.
+    if (key === "distance") state.places.delete(PHONE);
+    if (key === "ues") for (const number of [...state.places.keys()]) if (number !== PHONE) state.places.delete(number);
+    if (key === "move" && [...state.places.values()].some(({ x, y }) => Math.max(Math.abs(x), Math.abs(y)) > FARTHEST[input.value])) state.places.clear();
     restart();
   });
   return input;
@@ -130,10 +143,11 @@ function showControls() {
   find("second").hidden = state.own !== null;
   find("second").setAttribute("aria-pressed", state.b !== null);
   find("pace").value = state.pace;
-  find("toml").value = state.own ?? toml(state.a);
+  find("toml").value = state.own ?? toml(state.a, state.places);
+  find("places").hidden = !state.places.size || state.own !== null;
   find("local").textContent = `airwnd run playground.toml --set duration=60s${state.own === null ? "" : ` --set seed=${state.a.seed}`}`;
   // Map and PRBs are those of the first configuration.
-  for (const caption of document.querySelectorAll("figcaption[data-name]")) caption.textContent = caption.dataset.name + (state.b ? " (A)" : "");
+  for (const caption of document.querySelectorAll("figcaption[data-name]")) (caption.querySelector("span") ?? caption).textContent = caption.dataset.name + (state.b ? " (A)" : "");
   const names = { a: "A", b: "B" };
   const lines = state.b && state.own === null ? Object.keys(names).map((name) => [name, `${names[name]}: ${words(state[name])}`]) : [];
   find("legend").replaceChildren(
@@ -160,29 +174,40 @@ function say(text, isError = false) {
 
 // Simulation.
 
-/** Begins all configurations from the start. */
-async function restart() {
+/** Begins all configurations from the start; `message` is shown when they have begun. */
+function restart(message = "") {
+  beginning = begin(message);
+  return beginning;
+}
+
+async function begin(message) {
   const mine = ++generation;
   for (const side of sides) {
     side.engine.stop();
     side.clear();
   }
-  [clock, last, advancing] = [0, null, false];
+  [clock, last, advancing, skipTo] = [0, null, false, 0];
   grid.reset();
+  timeline.reset();
   showControls();
   say("building the cell…");
   history.replaceState(null, "", `${location.pathname}${location.search}${await fragment(state)}`);
-  const scenarios = state.own !== null ? [state.own] : [toml(state.a), ...(state.b ? [toml(state.b)] : [])];
-  const seed = state.own !== null && state.a.seed === defaults().seed ? undefined : Number(state.a.seed);
+  const scenarios = state.own !== null ? [state.own] : [state.a, state.b].filter(Boolean).map((each) => toml(each, state.places));
+  const seed = seedOf();
   try {
     await Promise.all(scenarios.map((text, index) => sides[index].begin(text, seed)));
     if (mine !== generation) return;
     clock = sides[0].now;
     for (const chart of charts) chart.top = 0;
-    say("");
+    say(message);
   } catch (error) {
     if (mine === generation) say(error.message, true);
   }
+}
+
+/** Seed of the run; `undefined`: that of an own scenario. */
+function seedOf() {
+  return state.own !== null && state.a.seed === defaults().seed ? undefined : Number(state.a.seed);
 }
 
 /** Advances all configurations to the same time. */
@@ -207,6 +232,7 @@ async function advance(request) {
 function target(elapsed) {
   const behind = Math.min(...shown().filter(({ ended }) => !ended).map(({ now }) => now));
   if (behind < clock - 1e-6) return clock;
+  if (clock < skipTo) return Math.min(skipTo, clock + STRIDE);
   return state.pace === "max" ? clock + STRIDE : clock + Math.min(elapsed, 0.1) * Number(state.pace);
 }
 
@@ -236,12 +262,14 @@ function draw(at) {
   if (!all.length) return;
   for (const chart of charts) if (!chart.element.hidden) chart.draw(all, clock);
   const isDue = at - told >= TEXTS;
-  find("pictures").hidden = !all[0].hasCells;
+  find("pictures").hidden = find("timeline").hidden = !all[0].hasCells;
   if (all[0].hasCells) {
     map.draw(all[0]);
     queue.draw(all);
     // At full speed single TTIs would only flicker.
-    if (isDue || !state.playing || Number(state.pace) < 1) grid.draw(all[0]);
+    const isSlow = !state.playing || Number(state.pace) < 1;
+    if (isDue || isSlow) grid.draw(all[0]);
+    if (isDue || isSlow || timeline.span >= 0.5) timeline.draw(all[0]);
   }
   if (!isDue) return;
   told = at;
@@ -261,6 +289,9 @@ function tell(all) {
   const radio = Number.isNaN(sinr) ? "" : `, SINR of the phone ${valueText(sinr, 1)} dB`;
   find("clock").textContent = `t = ${clock.toFixed(digits)} s${radio}${pace}`;
   grid.canvas.setAttribute("aria-label", `PRBs of the last TTIs of the cell by UE; those of the phone are coloured`);
+  timeline.canvas.setAttribute("aria-label", `Way of the packets of the ${timeline.flow} through sender, RLC queue, air and receiver`);
+  const words = timeline.words(all[0]);
+  if (find("packet").textContent !== words) find("packet").textContent = words;
   tour.wait(all, clock);
   const root = document.documentElement;
   root.dataset.time = clock.toFixed(3);
@@ -280,6 +311,29 @@ function play() {
   say("");
 }
 
+/** Begins again, and goes on from some seconds before the present: the run is the same. */
+async function replay() {
+  const from = Math.max(0, clock - BACK);
+  play();
+  await restart();
+  skipTo = from;
+}
+
+/** Lets a UE begin at another place. */
+function move(number, place) {
+  // The other UEs of the group stay where they begin: a list has all of them.
+  const begin = sides[0].places;
+  if (number !== PHONE) {
+    for (let other = PHONE + 1; other <= Number(state.a.ues); other++) {
+      const { x, y } = ue(begin, other);
+      if (!state.places.has(other)) state.places.set(other, { x: Math.round(x), y: Math.round(y) });
+    }
+  }
+  state.places.set(number, place);
+  play();
+  restart(`${nameOf(number)} begins at ${placeText(place)}: the cell has started again`);
+}
+
 async function oneTti() {
   pause();
   if (!advancing && shown().length) await advance({ to: -Infinity, ttis: 1 });
@@ -290,7 +344,7 @@ async function oneTti() {
 /** Configurations of a step of the tour. */
 function configurations(step) {
   const { a, b } = STEPS[step - 1];
-  return { a: { ...a }, b: b && { ...b }, own: null };
+  return { a: { ...a }, b: b && { ...b }, places: new Map(), own: null };
 }
 
 function openTour(step) {
@@ -314,6 +368,26 @@ function listen() {
     play();
     restart();
   });
+  find("back").addEventListener("click", replay);
+  find("places").addEventListener("click", () => {
+    state.places.clear();
+    restart();
+  });
+  movable(map, {
+    limit: () => (state.own === null && sides[0].ready ? FARTHEST[state.a.move] : null),
+    done: move,
+    tell: (text) => say(text),
+  });
+  find("span").append(...Object.entries(SPANS).map(([value, text]) => new Option(text, value)));
+  find("span").append(...[...find("span").options].sort((a, b) => a.value - b.value));
+  find("span").value = timeline.span;
+  find("span").addEventListener("change", (event) => (timeline.span = Number(event.target.value)));
+  find("kind").addEventListener("change", (event) => {
+    timeline.flow = event.target.value;
+    timeline.reset();
+  });
+  find("follow").addEventListener("click", () => timeline.followNext());
+  timeline.canvas.addEventListener("click", (event) => sides[0].ready && timeline.pick(sides[0], event.offsetX));
   find("pace").append(...Object.entries(PACES).map(([value, text]) => new Option(text, value)));
   // Keys of objects that look like whole numbers come first in any case; the order here is that of the pace.
   find("pace").append(...[...find("pace").options].sort((a, b) => (a.value === "max" ? 1 : b.value === "max" ? -1 : a.value - b.value)));
@@ -342,6 +416,7 @@ function listen() {
   find("settings").addEventListener("submit", (event) => event.preventDefault());
   document.addEventListener("keydown", key);
   for (const button of document.querySelectorAll("[data-export]")) button.addEventListener("click", () => exportAs(button.dataset.export));
+  find("explore")?.addEventListener("click", explore);
   window.addEventListener("hashchange", () => open(location.hash));
 }
 
@@ -359,6 +434,7 @@ function key(event) {
 async function setLive() {
   const what = find("live").value;
   const value = find("live-value").valueAsNumber * LIVE[what].factor;
+  await beginning;
   try {
     await Promise.all(shown().map((side) => side.set(what, value)));
     say(`${LIVE[what].label.split(" ")[0]} is set`);
@@ -368,14 +444,34 @@ async function setLive() {
 }
 
 async function exportAs(kind) {
-  const scenario = state.own ?? toml(state.a);
+  const scenario = state.own ?? toml(state.a, state.places);
   if (kind === "toml") offer("playground.toml", scenario, "application/toml");
   else if (kind === "csv") offer("playground.csv", csv(shown()), "text/csv");
-  else if (kind === "png") {
+  else if (kind === "timeline") offer("timeline.svg", drawn(timeline, sides[0]), "image/svg+xml");
+  else if (kind === "png" || kind === "svg") {
     const legend = shown().map((side) => ({ text: state.b ? `${side.name.toUpperCase()}: ${words(state[side.name])}` : "", colour: side.colour() }));
-    offer("playground.png", await picture(charts.filter(({ element }) => !element.hidden), legend));
+    const visible = charts.filter(({ element }) => !element.hidden);
+    if (kind === "png") offer("playground.png", await picture(visible, legend), "image/png");
+    else offer("playground.svg", vector(visible, legend, shown(), clock), "image/svg+xml");
   } else {
     await copy(kind === "link" ? location.href : find("local").textContent);
+  }
+}
+
+/** Runs what was shown once more for the explorer, and opens that. */
+async function explore() {
+  // The click permits a new window; the page that it will show takes a while.
+  const opened = window.open("", "_blank");
+  say("runs the scenarios for the explorer…");
+  try {
+    const scenarios = state.own !== null ? [state.own] : [state.a, state.b].filter(Boolean).map((each) => toml(each, state.places));
+    const { page } = await sides[0].engine.request("explore", { scenarios, seed: seedOf(), seconds: clock });
+    const address = new URL(page, location.href).href;
+    if (opened) opened.location.replace(address);
+    say(opened ? "the explorer is open" : `the explorer is at ${address}`);
+  } catch (error) {
+    opened?.close();
+    say(error.message, true);
   }
 }
 
@@ -412,6 +508,7 @@ function themes() {
 /** Takes the state from the fragment of an address. */
 async function open(hash) {
   const { errors, ...found } = await readFragment(hash);
+  if (hash.length < 2) found.own = facts.scenario;
   Object.assign(state, found);
   if (state.tour !== null) Object.assign(state, configurations(state.tour));
   tour.open(state.tour);

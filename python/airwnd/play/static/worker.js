@@ -29,10 +29,10 @@
     },
 
     /** Checks a scenario, begins a simulation of it, and passes its warm-up. */
-    begin({ toml, overrides, seed, interval, memory }) {
+    begin({ toml, seed, interval, memory, packetsOf }) {
       release();
-      scenario = new wasm_bindgen.Scenario(toml, overrides ?? []);
-      session = scenario.begin(seed ?? scenario.seed(), interval, memory);
+      scenario = new wasm_bindgen.Scenario(toml, []);
+      session = scenario.begin(seed ?? scenario.seed(), interval, memory, packetsOf);
       watched = [];
       while (session.now < 0) session.advance(Math.max(-session.now * 1e3, 1e-6));
       return { resolved: JSON.parse(scenario.resolved()), cells: plain(scenario.cells()), flows: JSON.parse(session.flows()), tti: session.tti, ...state() };
@@ -69,7 +69,14 @@
       const rows = session.series();
       const series = Object.fromEntries(watched.map((id) => [id, rowsOf(rows, id)]));
       const wall = performance.now() - start;
-      return { ended, wall, memory: memory.buffer.byteLength, series, events: eventsOf(session.events()), allocations: plain(session.allocations()), ...state() };
+      return { ended, wall, memory: memory.buffer.byteLength, series, events: eventsOf(session.events()), allocations: plain(session.allocations()), packets: plain(session.packets()), blocks: plain(session.blocks()), ...state() };
+    },
+
+    /** Ends the simulation and returns its results. */
+    finish() {
+      const outcome = session.finish();
+      session = null;
+      return { outcome };
     },
 
     /** Runs a scenario to its end without a session, with messages about the progress. */

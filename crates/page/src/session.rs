@@ -1,8 +1,11 @@
 //! Scenarios and simulations.
 
+use crate::packets::Packets;
 use airwnd_catalog::{Error, Node};
+use airwnd_lab::radio::{Layer, RadioFilter};
+use airwnd_lab::tap::Tap;
 use airwnd_lab::{CellView, Records, Scenario, Table, UeView};
-use airwnd_units::{BitRate, Bytes, Span};
+use airwnd_units::{BitRate, Bytes, Span, Time};
 use serde_json::{Value as Json, json};
 
 /// Name of the source of a scenario in messages, as a reader sees it.
@@ -56,23 +59,45 @@ impl Checked {
     }
 
     /// Begins a simulation with a seed. `interval` is the sampling interval of the time series, `memory` the limit of
-    /// the simulation's memory in bytes. A session with time series also has the downlink transmissions of its cells.
+    /// the simulation's memory in bytes, and `watched` the UE whose packets and blocks are recorded. A session with time
+    /// series also has the downlink transmissions of its cells.
     ///
     /// # Errors
     /// A scenario that cannot be simulated, in one line.
-    pub fn begin(&self, seed: u64, interval: Option<Span>, memory: Bytes) -> Result<Session, Error> {
-        let has_cells = interval.is_some() && !self.scenario.site.is_empty();
-        let allocations = has_cells.then_some(Span::ZERO..self.scenario.duration);
-        let records = Records { series: interval, allocations, memory: Some(memory), ..Records::default() };
-        let inner = airwnd_lab::Session::streaming(self.scenario.clone(), seed, &records)
+    pub fn begin(
+        &self,
+        seed: u64,
+        interval: Option<Span>,
+        memory: Bytes,
+        watched: Option<u32>,
+    ) -> Result<Session, Error> {
+        let Scenario { duration, warmup, .. } = self.scenario;
+        let has_cells = !self.scenario.site.is_empty();
+        let begin = Time::ZERO + warmup;
+        let filter = |ue| RadioFilter {
+            layers: Layer::ALL.map(|layer| layer != Layer::Rrc),
+            ues: Some([ue].into()),
+            window: begin..begin + Span::MAX,
+        };
+        let records = Records {
+            series: interval,
+            allocations: (interval.is_some() && has_cells).then_some(Span::ZERO..duration),
+            radio: watched.filter(|_| has_cells).map(filter),
+            memory: Some(memory),
+            ..Records::default()
+        };
+        let packets = watched.map(|ue| Packets::new(ue, begin));
+        let tap = packets.clone().map(|packets| Box::new(packets) as Box<dyn Tap>);
+        let inner = airwnd_lab::Session::streaming(self.scenario.clone(), seed, &records, tap)
             .map_err(|error| error.located(&self.scenario.name, &self.node))?;
-        Ok(Session { inner })
+        Ok(Session { inner, packets })
     }
 }
 
 /// A simulation that advances in steps.
 pub struct Session {
     inner: airwnd_lab::Session<'static>,
+    packets: Option<Packets>,
 }
 
 impl Session {
@@ -111,6 +136,21 @@ impl Session {
     /// Downlink transmissions since the last call.
     pub fn allocations(&mut self) -> Table {
         self.inner.take_allocations()
+    }
+
+    /// Stages of the watched UE's packets since the last call, at most the newest 65,536; no columns without such a UE.
+    ///
+    /// `stage` is `sent` by an end, `queued` at the eNB, `block` when a part of it is put into a transport block,
+    /// `received` by the other end, or `dropped`. `id` is the number of the packet among those of its flow and direction,
+    /// modulo 65,536.
+    pub fn packets(&self) -> Table {
+        self.packets.as_ref().map_or_else(Table::new, Packets::take_packets)
+    }
+
+    /// Transmissions of the watched UE's transport blocks since the last call, at most the newest 65,536. The content of a
+    /// block of this direction and process are the packets that were put into it before its first transmission.
+    pub fn blocks(&self) -> Table {
+        self.packets.as_ref().map_or_else(Table::new, Packets::take_blocks)
     }
 
     /// Flows, as a JSON array of objects with id, group and number of the UE.
@@ -196,7 +236,7 @@ mod tests {
         );
         assert!(message(CELL, &set("flow[0].cc", "cubicc")).contains("did you mean `cubic`?"));
         assert!(message("duration = [", &[]).starts_with("scenario:1: "));
-        let few = checked(CELL).begin(1, None, Bytes(1000)).err().unwrap().to_string();
+        let few = checked(CELL).begin(1, None, Bytes(1000), None).err().unwrap().to_string();
         assert!(few.contains("memory limit") && !few.contains('\n'), "{few}");
     }
 
@@ -212,7 +252,7 @@ mod tests {
     #[test]
     fn a_session_has_the_results_of_a_run() {
         let checked = checked(CELL);
-        let mut session = checked.begin(7, Some(Span::from_millis(20)), MEMORY).unwrap();
+        let mut session = checked.begin(7, Some(Span::from_millis(20)), MEMORY, None).unwrap();
         let mut rows = 0;
         let mut ended = false;
         while !ended {
@@ -230,7 +270,7 @@ mod tests {
 
     #[test]
     fn numbers_are_flat() {
-        let mut session = checked(CELL).begin(1, None, MEMORY).unwrap();
+        let mut session = checked(CELL).begin(1, None, MEMORY, None).unwrap();
         session.advance(Span::from_secs(1)).unwrap();
         let ues = session.ues();
         assert_eq!(ues.len(), 2 * 6);
@@ -249,7 +289,7 @@ mod tests {
     #[test]
     fn a_value_that_is_set_takes_effect() {
         let toml = format!("{CELL}cc = \"fixed\"\nrwnd = \"fixed\"\n");
-        let mut session = checked(&toml).begin(1, None, MEMORY).unwrap();
+        let mut session = checked(&toml).begin(1, None, MEMORY, None).unwrap();
         session.advance(Span::from_secs(1)).unwrap();
         let message = |result: Result<(), Error>| result.unwrap_err().to_string();
         assert!(
@@ -269,11 +309,62 @@ mod tests {
     fn links_have_neither_cells_nor_positions() {
         let toml = "duration = \"1s\"\n[[link]]\nrate = \"10Mbps\"\ndelay = \"20ms\"\n[[ue]]\n[[flow]]\n";
         let checked = checked(toml);
-        let mut session = checked.begin(1, None, MEMORY).unwrap();
+        let mut session = checked.begin(1, None, MEMORY, None).unwrap();
         session.advance(Span::from_millis(900)).unwrap();
         assert!(checked.cells().is_empty() && session.cells().is_empty());
         let ues = session.ues();
         assert!(ues[..4].iter().all(|value| value.is_nan()), "{ues:?}");
         assert!(ues[4] > 0.0, "{ues:?}");
+    }
+
+    /// A packet of each flow that is received was sent, queued and put into blocks before, in this order.
+    #[test]
+    fn packets_have_their_stages_in_order() {
+        let toml =
+            format!("{CELL}[[flow]]\nid = \"game\"\ntraffic = {{kind = \"cbr\", rate = \"48kbps\"}}\n");
+        for toml in [
+            toml.clone(),
+            toml.replace("duration", "rlc.mode = \"um\"\nduration"),
+            format!("radio.access = \"nr\"\n{toml}"),
+        ] {
+            let mut session = checked(&toml).begin(1, None, MEMORY, Some(0)).unwrap();
+            session.advance(Span::from_millis(900)).unwrap();
+            let packets = session.packets();
+            let whole = |name: &str| match packets.iter().find(|(column, _)| column == name) {
+                Some((_, Column::U32(values) | Column::Words(values, _))) => values.clone(),
+                _ => panic!("{name}"),
+            };
+            let [stages, flows, up, ids, process] = ["stage", "flow", "up", "id", "process"].map(whole);
+            let mut seen = std::collections::BTreeMap::<_, Vec<u32>>::new();
+            for row in 0..stages.len() {
+                assert!(flows[row] == 0 || flows[row] == 2, "flows of the watched UE");
+                assert_eq!(process[row] != airwnd_lab::NOTHING, stages[row] == 2);
+                seen.entry((flows[row], up[row], ids[row])).or_default().push(stages[row]);
+            }
+            let mut received = 0;
+            for ((_, up, _), mut stages) in seen {
+                stages.dedup();
+                if stages.last() != Some(&3) {
+                    continue;
+                }
+                received += 1;
+                assert_eq!(stages, if up == 1 { vec![0, 2, 3] } else { vec![0, 1, 2, 3] });
+            }
+            assert!(received > 100, "{received}");
+            let Column::F64(times) = &session.blocks()[0].1 else { panic!("times are numbers") };
+            assert!(times.len() > 100 && times.is_sorted());
+            assert!(session.packets()[0].1 == Column::F64(vec![]), "they are taken once");
+        }
+    }
+
+    #[test]
+    fn a_watched_ue_changes_no_results() {
+        let checked = checked(CELL);
+        let figures = |watched| {
+            let mut session = checked.begin(3, None, MEMORY, watched).unwrap();
+            session.advance(Span::from_secs(2)).unwrap();
+            session.finish()
+        };
+        assert_eq!(figures(Some(1)), figures(None));
     }
 }

@@ -26,6 +26,11 @@ export const SETTINGS = [
   { key: "seed", label: "Seed", range: [0, 4294967295], start: "1" },
 ];
 
+/** Largest distance of a UE from the site in each axis, in metres; moving UEs stay in a square. */
+export const FARTHEST = { stay: 2000, walk: 500, drive: 500 };
+/** Most UEs: the phone and others. */
+const MAX_UES = 301;
+
 /** Speeds of moving UEs. */
 const SPEEDS = { walk: ["0.5m/s", "1.5m/s"], drive: ["8m/s", "14m/s"] };
 
@@ -71,8 +76,15 @@ export function fault(key, value) {
 
 const shortened = (text) => (text.length > 40 ? `${text.slice(0, 40)}…` : text).replace(/\s+/g, " ");
 
-/** The scenario of a configuration. */
-export function toml(settings, duration = "1h") {
+/** Placement of UEs at places that a reader chose: `places` has them by number of the UE; `null`: it lacks one. */
+function chosen(places, first, count) {
+  const points = Array.from({ length: count }, (_, index) => places.get(first + index));
+  if (!points.every(Boolean)) return null;
+  return `placement = { kind = "list", points = [${points.map(({ x, y }) => `["${x}m", "${y}m"]`).join(", ")}] }`;
+}
+
+/** The scenario of a configuration, with UEs at chosen places. */
+export function toml(settings, places = new Map(), duration = "1h") {
   const { cc, rwnd, queue, buffer, scheduler, access, ues, background, game, distance, move, seed } = settings;
   const radio = {
     lte: [],
@@ -80,15 +92,15 @@ export function toml(settings, duration = "1h") {
     "nr-tdd": ['carrier = { bandwidth = "40MHz", downlink_frequency = "3.5GHz" }', 'radio.access = { kind = "nr", numerology = 1, pattern = "DDDSU" }'],
   }[access];
   const speeds = SPEEDS[move];
-  const moving = speeds ? [`mobility = { kind = "random-waypoint", min_speed = "${speeds[0]}", max_speed = "${speeds[1]}", pause = "0s", x = ["-500m", "500m"], y = ["-500m", "500m"] }`] : [];
+  const moving = speeds ? [`mobility = { kind = "random-waypoint", min_speed = "${speeds[0]}", max_speed = "${speeds[1]}", pause = "0s", x = ["-${FARTHEST[move]}m", "${FARTHEST[move]}m"], y = ["-${FARTHEST[move]}m", "${FARTHEST[move]}m"] }`] : [];
   const traffic = { downloads: [], web: ['traffic = "web"'], video: ['traffic = "video"'] }[background];
   const control = [`cc = "${cc}"`, `rwnd = "${rwnd}"`];
   const lines = [
     'name = "playground"', `duration = "${duration}"`, `seed = ${seed}`, `rlc.queue = { kind = "${queue}", buffer = "${buffer}" }`,
     `mac.scheduler = "${scheduler}"`, ...radio, "[[site]]",
-    "[[ue]]", 'name = "phone"', `placement = { kind = "ring", radius = "${distance}m" }`, ...moving,
+    "[[ue]]", 'name = "phone"', chosen(places, 0, 1) ?? `placement = { kind = "ring", radius = "${distance}m" }`, ...moving,
   ];
-  if (Number(ues) > 0) lines.push("[[ue]]", 'name = "others"', `count = ${ues}`, 'placement = { kind = "disc", radius = "500m" }', ...moving);
+  if (Number(ues) > 0) lines.push("[[ue]]", 'name = "others"', `count = ${ues}`, chosen(places, 1, Number(ues)) ?? 'placement = { kind = "disc", radius = "500m" }', ...moving);
   lines.push("[[flow]]", 'id = "download"', 'ue = "phone"', ...control, 'start = "3s"');
   if (game === "on") lines.push("[[flow]]", 'id = "game"', 'ue = "phone"', 'traffic = { kind = "cbr", rate = "48kbps", packet = "100B" }');
   if (Number(ues) > 0 && traffic) lines.push("[[flow]]", 'id = "others"', 'ue = "others"', ...traffic, ...(background === "video" ? [] : control));
@@ -96,16 +108,20 @@ export function toml(settings, duration = "1h") {
 }
 
 /**
- * Reads the fragment of an address. Returns the settings of both configurations (`b` is `null` for one), an own scenario,
- * pace and step of the tour, and the errors of values that were replaced by the defaults.
+ * Reads the fragment of an address. Returns the settings of both configurations (`b` is `null` for one), places of UEs,
+ * an own scenario, pace and step of the tour, and the errors of values that were replaced by the defaults.
  */
 export async function readFragment(fragment) {
-  const found = { a: defaults(), b: null, own: null, pace: "1", tour: null, errors: [] };
+  const found = { a: defaults(), b: null, places: new Map(), own: null, pace: "1", tour: null, errors: [] };
   const other = {};
   for (const [key, value] of new URLSearchParams(fragment.replace(/^#/, ""))) {
     if (key === "toml") {
       found.own = await unpacked(value).catch((error) => void found.errors.push(`toml: ${error.message}`));
       found.own ??= null;
+    } else if (key === "at") {
+      const places = placesOf(value);
+      if (places) found.places = places;
+      else found.errors.push(`at: \`${shortened(value)}\` are no places; expected number:east,north;… in metres up to ${FARTHEST.stay}`);
     } else if (key === "pace") {
       if (Object.hasOwn(PACES, value)) found.pace = value;
       else found.errors.push(`pace: unknown value \`${shortened(value)}\`; expected ${Object.keys(PACES).join(", ")}`);
@@ -124,13 +140,24 @@ export async function readFragment(fragment) {
   return found;
 }
 
+/** Places in a fragment, such as `0:120,-40;1:15,300`; `null`: others. */
+function placesOf(text) {
+  const places = new Map();
+  for (const part of text.split(";")) {
+    const [, number, x, y] = /^(\d{1,3}):(-?\d{1,4}),(-?\d{1,4})$/.exec(part) ?? [];
+    if (number === undefined || Number(number) >= MAX_UES || Math.max(Math.abs(x), Math.abs(y)) > FARTHEST.stay) return null;
+    places.set(Number(number), { x: Number(x), y: Number(y) });
+  }
+  return places;
+}
+
 /** The second configuration, with the cell of the first one. */
 export function withCell(a, b) {
   return Object.fromEntries(SETTINGS.map(({ key, both }) => [key, both ? b[key] : a[key]]));
 }
 
 /** Returns the fragment of a state; settings with default values are left out. */
-export async function fragment({ a, b, own, pace, tour }) {
+export async function fragment({ a, b, places, own, pace, tour }) {
   const parts = [];
   const add = (key, value) => parts.push(`${key}=${encodeURIComponent(value)}`);
   if (tour !== null) {
@@ -140,6 +167,9 @@ export async function fragment({ a, b, own, pace, tour }) {
     if (a.seed !== defaults().seed) add("seed", a.seed);
   } else {
     for (const { key, start } of SETTINGS) if (a[key] !== start) add(key, a[key]);
+    const list = [...places].map(([number, { x, y }]) => `${number}:${x},${y}`).join(";");
+    // These characters need no encoding here, and a reader can change the places.
+    if (list) parts.push(`at=${list}`);
     const different = SETTINGS.filter(({ key, both }) => b && both && b[key] !== a[key]);
     for (const { key } of different) add(`b.${key}`, b[key]);
     // A second configuration that does not differ yet.

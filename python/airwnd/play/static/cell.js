@@ -30,6 +30,25 @@ export class CellMap {
   constructor(canvas) {
     this.canvas = canvas;
     this.extent = 0;
+    /** Where UEs are drawn, in metres. */
+    this.places = [];
+    /** UE that is being moved: number and position; `null`: none. */
+    this.moved = null;
+  }
+
+  /** Position of the canvas in metres. */
+  metres(left, top) {
+    const { width, height, scale } = this.view;
+    return { x: (left - width / 2) / scale, y: (height / 2 - top) / scale };
+  }
+
+  /** Number of the UE at a position of the canvas, within a finger's reach; -1: there is none. */
+  at(left, top, reach) {
+    if (!this.view) return -1;
+    const { x, y } = this.metres(left, top);
+    const distances = this.places.map((place) => Math.hypot(place.x - x, place.y - y) * this.view.scale);
+    const nearest = distances.reduce((best, distance, number) => (distance < distances[best] ? number : best), 0);
+    return distances[nearest] <= reach ? nearest : -1;
   }
 
   draw(side) {
@@ -39,17 +58,39 @@ export class CellMap {
     if (radius <= 0) return;
     const count = ues.length / STRIDE;
     const places = Array.from({ length: count }, (_, number) => ue(ues, number));
+    // A UE may be moved out of the picture; its scale stays until it is there.
     const reach = Math.max(50, ...places.map(({ x, y }) => Math.max(Math.abs(x), Math.abs(y))), ...cells.x_m.map(Math.abs), ...cells.y_m.map(Math.abs));
     // The scale changes only if UEs leave the picture or use less than half of it.
     if (reach > this.extent || reach < this.extent / 2) this.extent = reach * 1.1;
     const scale = radius / this.extent;
+    this.places = places;
+    this.view = { width, height, scale };
     const at = (x, y) => [width / 2 + x * scale, height / 2 - y * scale];
     this.#rings(context, at(0, 0), scale);
     cells.x_m.forEach((x, cell) => this.#site(context, at(x, cells.y_m[cell])));
     places.forEach((place, number) => number !== PHONE && this.#other(context, at(place.x, place.y), place, count));
     this.#phone(context, at(places[PHONE].x, places[PHONE].y), places[PHONE], side.colour());
+    if (this.moved) this.#ghost(context, at(places[this.moved.number].x, places[this.moved.number].y), at(this.moved.x, this.moved.y));
     const sinr = valueText(places[PHONE].sinr, 1);
     this.canvas.setAttribute("aria-label", `Map of the cell with ${count} UEs; the phone has an SINR of ${sinr} dB`);
+  }
+
+  /** The new place of a UE that is being moved, joined to the old one. */
+  #ghost(context, from, [x, y]) {
+    rule(context, from, [x, y], theme.ink, [3, 3]);
+    marker(context, "o", x, y, 8);
+    context.strokeStyle = theme.ink;
+    context.lineWidth = 2;
+    context.stroke();
+    const text = this.moved.text;
+    const right = x + 14 + context.measureText(text).width < this.canvas.clientWidth;
+    context.textAlign = right ? "left" : "right";
+    context.textBaseline = "bottom";
+    context.lineWidth = 3;
+    context.strokeStyle = theme.paper;
+    context.strokeText(text, right ? x + 11 : x - 11, Math.max(14, y - 4));
+    context.fillStyle = theme.ink;
+    context.fillText(text, right ? x + 11 : x - 11, Math.max(14, y - 4));
   }
 
   #rings(context, [x, y], scale) {

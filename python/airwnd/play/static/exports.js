@@ -1,0 +1,103 @@
+/** Files of a state: scenario, figures, picture. */
+
+import { FONT, theme } from "airwnd/canvas.js";
+import { SvgContext } from "airwnd/svg.js";
+
+/** Height of a line of text in a picture. */
+const LINE = 24;
+
+const COLUMNS = ["time_s", "cwnd_bytes", "rwnd_bytes", "in_flight_bytes", "rtt_ms", "delay_ms", "queue_bytes", "queue_packets", "sinr_db", "rate_kbps", "throughput_kbps"];
+
+/** Offers a file for download. */
+export function offer(name, content, kind) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type: kind }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** Time series of the shown flows, by configuration; an empty field is a missing value. */
+export function csv(sides) {
+  const lines = [["configuration", "flow", ...COLUMNS].join(",")];
+  for (const { name, histories } of sides) {
+    for (const [flow, history] of histories) {
+      const columns = COLUMNS.map((column) => history.columns.get(column) ?? []);
+      history.times.forEach((_, row) => {
+        const values = columns.map((values) => (values[row] === values[row] ? values[row] : ""));
+        lines.push([name, quoted(flow), ...values].join(","));
+      });
+    }
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** A field of a CSV file; a text that a spreadsheet would execute begins with an apostrophe. */
+function quoted(text) {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/**
+ * Draws all charts below one another, with their titles and the legend, which has a line for each configuration.
+ * `open(width, height)` returns the context; `draw(chart, top)` draws a chart there.
+ */
+function compose(charts, legend, open, draw) {
+  const lines = legend.filter(({ text }) => text);
+  const width = Math.max(...charts.map(({ canvas }) => canvas.clientWidth));
+  const height = charts.reduce((sum, { canvas }) => sum + canvas.clientHeight + LINE, LINE * lines.length);
+  const context = open(width, height);
+  context.font = FONT;
+  let top = 0;
+  const write = (text, colour) => {
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    context.fillStyle = colour;
+    context.fillText(text, 8, top + LINE / 2);
+    top += LINE;
+  };
+  for (const { text, colour } of lines) write(text, colour);
+  for (const chart of charts) {
+    write(`${chart.spec.title} (${chart.spec.unit})`, theme.ink);
+    draw(chart, top);
+    top += chart.canvas.clientHeight;
+  }
+  return context;
+}
+
+/** One picture of all charts, with their titles, as PNG. */
+export function picture(charts, legend) {
+  const canvas = document.createElement("canvas");
+  const open = (width, height) => {
+    const ratio = window.devicePixelRatio || 1;
+    [canvas.width, canvas.height] = [width * ratio, height * ratio];
+    const context = canvas.getContext("2d");
+    context.scale(ratio, ratio);
+    context.fillStyle = theme.paper;
+    context.fillRect(0, 0, width, height);
+    return context;
+  };
+  compose(charts, legend, open, ({ canvas: each }, top) => canvas.getContext("2d").drawImage(each, 0, top, each.clientWidth, each.clientHeight));
+  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+}
+
+/** The same picture as SVG. */
+export function vector(charts, legend, sides, now) {
+  let context = null;
+  const open = (width, height) => (context = new SvgContext(width, height, FONT));
+  compose(charts, legend, open, (chart, top) => {
+    const { clientWidth: width, clientHeight: height } = chart.canvas;
+    context.moveOrigin(0, top);
+    chart.draw(sides, now, { context, width, height });
+    context.moveOrigin(0, 0);
+  });
+  return context.text(theme.paper);
+}
+
+/** A picture with a canvas of its own as SVG. */
+export function drawn(picture, side) {
+  const { clientWidth: width, clientHeight: height } = picture.canvas;
+  const context = new SvgContext(width, height, FONT);
+  picture.draw(side, { context, width, height });
+  return context.text(theme.paper);
+}

@@ -1,0 +1,182 @@
+"""``airwnd play``: the engine behind the page, and who may reach it."""
+
+import http.client
+import json
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import airwnd
+from airwnd.play import Playground
+from airwnd.play.engine import Engine
+from airwnd.play.explore import scenario_text
+
+from .command_line import Cli, command_words
+from .waiting import running
+
+CELL = 'duration = "2s"\n[[site]]\n[[ue]]\ncount = 2\n[[flow]]\nid = "bulk"\n'
+
+
+@pytest.fixture
+def playground() -> Iterator[Playground]:
+    found = Playground()
+    thread = threading.Thread(target=found.serve)
+    thread.start()
+    yield found
+    found.close()
+    thread.join()
+
+
+def request(
+    playground: Playground, method: str, path: str, body: object = None, **headers: str
+) -> tuple[int, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", int(playground.host.rpartition(":")[2]))
+    sent = {"Host": playground.host, **({"Origin": f"http://{playground.host}"} if body else {}), **headers}
+    connection.request(method, path, None if body is None else json.dumps(body), sent)
+    response = connection.getresponse()
+    found = response.status, response.read().decode()
+    connection.close()
+    return found
+
+
+def ask(playground: Playground, **message: Any) -> dict[str, Any]:
+    status, text = request(playground, "POST", f"/{playground.token}/engine", {"name": "a", **message})
+    assert status == 200
+    answer: dict[str, Any] = json.loads(text)
+    return answer
+
+
+def test_the_page_is_served_at_its_address_only(playground: Playground) -> None:
+    status, page = request(playground, "GET", f"/{playground.token}/")
+    assert status == 200
+    assert "connect-src 'self'" in page
+    assert "wasm" not in page.partition("</head>")[0]
+    for path in ("/", "/engine", "/wrong/", f"/{playground.token}", f"/{playground.token}/other"):
+        status, text = request(playground, "GET", path)
+        assert (status, text) == (200, page) if path == f"/{playground.token}" else status == 404, path
+
+
+def test_other_origins_and_names_are_refused(playground: Playground) -> None:
+    engine = f"/{playground.token}/engine"
+    task = {"task": "describe", "families": ["cc"]}
+    assert request(playground, "POST", engine, task)[0] == 200
+    assert request(playground, "POST", engine, task, Origin="http://evil.example")[0] == 404
+    assert request(playground, "POST", engine, task, Origin="null")[0] == 404
+    assert request(playground, "POST", "/wrong/engine", task)[0] == 404
+    # A name of the Internet that leads to this machine.
+    rebound = "evil.example:" + playground.host.rpartition(":")[2]
+    assert request(playground, "POST", engine, task, Host=rebound)[0] == 404
+    assert request(playground, "GET", f"/{playground.token}/", Host=rebound)[0] == 404
+    assert request(playground, "POST", engine, task, **{"Content-Length": "99999999"})[0] == 413
+
+
+def test_a_simulation_has_the_series_of_a_run(playground: Playground) -> None:
+    begun = ask(playground, task="begin", toml=CELL, seed=7, interval=50, packetsOf=0)["result"]
+    assert [flow["id"] for flow in begun["flows"]] == ["bulk-0", "bulk-1"]
+    assert begun["tti"] == 1
+    assert len(begun["ues"]) == 2 * 6
+    ask(playground, task="watch", flows=["bulk-1"])
+    rows: list[float] = []
+    stages: set[str] = set()
+    for to in (0.3, 0.7, 5.0):
+        done = ask(playground, task="advance", to=to)["result"]
+        rows += done["series"]["bulk-1"]["throughput_kbps"]
+        stages |= set(done["packets"]["stage"])
+    assert done["ended"]
+    assert stages >= {"sent", "queued", "block", "received"}
+    series = airwnd.Scenario.from_toml(CELL).run(seed=7, series="50ms").series
+    assert rows == series.filter(series["flow"] == "bulk-1")["throughput_kbps"].to_list()
+    assert len(rows) == 40
+
+
+def test_a_step_is_one_tti(playground: Playground) -> None:
+    ask(playground, task="begin", toml=CELL, interval=50, packetsOf=None)
+    done = ask(playground, task="advance", to=None, ttis=3)["result"]
+    assert done["now"] == pytest.approx(0.003)
+    assert done["packets"] == {}
+    assert ask(playground, task="set", what="weight", target=1, value=2.0) == {"result": {}}
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        ({"task": "begin", "toml": "duration = [", "interval": 50}, "scenario:1: "),
+        ({"task": "begin", "toml": CELL + "cuont = 2\n", "interval": 50}, "unknown key `cuont`"),
+        ({"task": "begin", "toml": 3}, "toml: expected a text"),
+        ({"task": "begin", "toml": CELL, "interval": -1}, "interval: expected a number from 1 to 10000"),
+        ({"task": "begin", "toml": CELL, "interval": 50, "seed": 1e40}, "seed: expected a number"),
+        ({"task": "advance", "name": "b", "to": 1}, "this simulation is no longer kept"),
+        ({"task": "describe", "families": ["x"]}, "families: expected some of"),
+        ({"task": "explore", "scenarios": [CELL], "seconds": 1e9}, "runs of at most 600 s"),
+        ({"task": "explore", "scenarios": [], "seconds": 1}, "scenarios: expected one or two texts"),
+    ],
+)
+def test_a_bad_request_is_one_line(playground: Playground, message: dict[str, Any], error: str) -> None:
+    found = ask(playground, **message)["error"]
+    assert error in found
+    assert "\n" not in found
+
+
+def test_old_simulations_are_not_kept() -> None:
+    engine = Engine()
+    for name in "abcde":
+        engine.answer({"task": "begin", "name": name, "toml": CELL, "interval": 50})
+    with pytest.raises(airwnd.InputError, match="no longer kept"):
+        engine.answer({"task": "advance", "name": "a", "to": 0.1})
+    assert engine.answer({"task": "advance", "name": "e", "to": 0.1})["now"] == pytest.approx(0.1)
+
+
+def test_a_run_opens_in_the_explorer(playground: Playground) -> None:
+    found = ask(playground, task="explore", scenarios=[CELL, CELL], seed=3, seconds=0.2)["result"]
+    status, page = request(playground, "GET", f"/{playground.token}/{found['page']}")
+    assert status == 200
+    assert "<title>A, B" in page
+
+
+def test_a_run_opens_in_the_playground(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "cell.toml"
+    file.write_text(CELL, encoding="utf-8")
+    assert scenario_text(file) == CELL
+    folder = tmp_path / "run"
+    cli("run", file, "--seed", "5", "--out", folder)
+    text = scenario_text(folder)
+    assert airwnd.Scenario.from_toml(text).resolved == {
+        **airwnd.Scenario.from_toml(CELL).resolved,
+        "seed": 5,
+    }
+    page = Playground(scenario=text)
+    assert json.dumps(text).replace("<", "\\u003c")[1:40] in page.pages[""]
+    page._server.server_close()
+
+
+def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
+    with running(command_words("play", "--no-open"), tmp_path, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        found = re.fullmatch(r"page: http://(127\.0\.0\.1:\d+)(/[\w-]+/)\n", line)
+        assert found, line
+        connection = http.client.HTTPConnection(found[1])
+        connection.request("GET", found[2])
+        assert connection.getresponse().status == 200
+        connection.close()
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "ended\n"
+        assert process.wait() == 0
+
+
+def test_a_port_in_use_is_one_line(playground: Playground, cli: Cli) -> None:
+    port = playground.host.rpartition(":")[2]
+    done = cli("play", "--no-open", "--port", port)
+    assert (done.returncode, done.stderr) == (2, f"airwnd: port {port}: Address already in use\n")
+
+
+def test_a_missing_scenario_is_one_line(cli: Cli) -> None:
+    done = cli("play", "--no-open", "missing.toml")
+    assert done.returncode == 2
+    assert done.stderr.startswith("airwnd: missing.toml: ")
