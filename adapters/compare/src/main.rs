@@ -5,15 +5,17 @@
 //! ```sh
 //! cargo run --release -p airwnd-compare -- experiments/stacks-in-cell 3
 //! ```
+//!
+//! `cost` transfers once and prints the number of data packets: what `python/benches/stack_costs.py` counts instructions of.
 
-use airwnd::{Cbr, Measure, Report, Scenario, Trial};
+use airwnd::{Cbr, Measure, Outcome, Report, Scenario, Trial, TrialError};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path as FilePath;
 use std::time::Instant;
 
-const USAGE: &str = "usage: airwnd-compare FOLDER SEEDS";
+const USAGE: &str = "usage: airwnd-compare FOLDER SEEDS, or airwnd-compare cost SCENARIO STACK SECONDS";
 /// Congestion controls of the simulated TCP, whose stack is Linux's.
 const SIMULATED: [&str; 4] = ["newreno", "cubic", "bbr", "bbr3"];
 /// Maximum rate of str0m's video, above that of every scenario.
@@ -37,10 +39,55 @@ struct Row {
     values: Vec<(u64, Values)>,
 }
 
+/// A stack outside the simulator.
+#[derive(Clone, Copy)]
+enum Stack {
+    Quinn(airwnd_quinn::Control),
+    S2n(airwnd_s2n::Control),
+    Str0m,
+    Smoltcp(airwnd_smoltcp::Control),
+}
+
+impl Stack {
+    fn all() -> Vec<Stack> {
+        let quinn = airwnd_quinn::Control::ALL.map(Stack::Quinn);
+        let s2n = airwnd_s2n::Control::ALL.map(Stack::S2n);
+        let smoltcp = airwnd_smoltcp::Control::ALL.map(Stack::Smoltcp);
+        quinn.into_iter().chain(s2n).chain([Stack::Str0m]).chain(smoltcp).collect()
+    }
+
+    fn name(self) -> String {
+        match self {
+            Stack::Quinn(control) => format!("quinn {}", control.name()),
+            Stack::S2n(control) => format!("s2n {}", control.name()),
+            Stack::Str0m => "str0m".into(),
+            Stack::Smoltcp(control) => format!("smoltcp {}", control.name()),
+        }
+    }
+
+    fn download(self, trial: &Trial) -> Result<Report, TrialError> {
+        match self {
+            Stack::Quinn(control) => trial.run(|seed| airwnd_quinn::download(control.transport(), seed)),
+            Stack::S2n(control) => trial.run(|seed| airwnd_s2n::download(control, seed)),
+            Stack::Str0m => trial.run(|seed| airwnd_str0m::video(MAX_KBPS, seed)),
+            Stack::Smoltcp(control) => {
+                let trial = trial.clone().options(airwnd_smoltcp::OPTIONS);
+                trial.run(|seed| airwnd_smoltcp::download(control, seed))
+            }
+        }
+    }
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [folder, seeds] = arguments.as_slice() else { return Err(USAGE.into()) };
-    let (folder, seeds) = (FilePath::new(folder), seeds.parse()?);
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["cost", file, stack, seconds] => cost(&fs::read_to_string(file)?, stack, seconds.parse()?),
+        [folder, seeds] => compare(FilePath::new(folder), seeds.parse()?),
+        _ => Err(USAGE.into()),
+    }
+}
+
+fn compare(folder: &FilePath, seeds: u64) -> Result<(), Box<dyn Error>> {
     let kernel = fs::read_to_string(folder.join("kernel.csv"))?;
     let mut rows = Vec::new();
     for name in SCENARIOS {
@@ -58,7 +105,6 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn measure(text: &str, seeds: u64, kernel: &str, rows: &mut Vec<Row>) -> Result<(), Box<dyn Error>> {
     let scenario = Scenario::from_toml(text)?;
     let trial = Trial::new(&scenario).seeds(1..=seeds);
-    let tcp = trial.clone().options(airwnd_smoltcp::OPTIONS);
     // The delay of an idle path, from which the queueing delays of all stacks are counted.
     let probe = trial.run(|_| (Cbr::receiver(), Cbr::sender(100, 1200)))?;
     let floors = probe.delay_ms_min();
@@ -69,29 +115,35 @@ fn measure(text: &str, seeds: u64, kernel: &str, rows: &mut Vec<Row>) -> Result<
         eprintln!("{name}: {stack}: {:.0} kbit/s, {speed:.0} times real time", values[0].1[0]);
         rows.push(Row { scenario: name.clone(), stack, values });
     };
-    for control in airwnd_quinn::Control::ALL {
+    for stack in Stack::all() {
         let began = Instant::now();
-        let report = trial.run(|seed| airwnd_quinn::download(control.transport(), seed))?;
-        add(format!("quinn {}", control.name()), began, values_of(&report, &floors));
-    }
-    for control in airwnd_s2n::Control::ALL {
-        let began = Instant::now();
-        let report = trial.run(|seed| airwnd_s2n::download(control, seed))?;
-        add(format!("s2n {}", control.name()), began, values_of(&report, &floors));
-    }
-    let began = Instant::now();
-    let report = trial.run(|seed| airwnd_str0m::video(MAX_KBPS, seed))?;
-    add("str0m".into(), began, values_of(&report, &floors));
-    for control in airwnd_smoltcp::Control::ALL {
-        let began = Instant::now();
-        let report = tcp.run(|seed| airwnd_smoltcp::download(control, seed))?;
-        add(format!("smoltcp {}", control.name()), began, values_of(&report, &floors));
+        let report = stack.download(&trial)?;
+        add(stack.name(), began, values_of(&report, &floors));
     }
     for control in SIMULATED {
         let began = Instant::now();
         add(format!("airwnd {control}"), began, simulated(text, control, &floors)?);
     }
     rows.extend(measured(kernel, &name, &floors)?);
+    Ok(())
+}
+
+/// Transfers once with seed 1 in a scenario without flows, and prints the number of data packets.
+fn cost(text: &str, stack: &str, seconds: u64) -> Result<(), Box<dyn Error>> {
+    let duration = format!("{seconds}s");
+    let sent = |outcome: &Outcome| outcome.flows().iter().map(|row| row.packets_sent).sum::<u64>();
+    let outside = Stack::all().into_iter().find(|known| known.name() == stack);
+    let inside = SIMULATED.into_iter().find(|control| format!("airwnd {control}") == stack);
+    let packets = match (outside, inside) {
+        (Some(stack), _) => {
+            let scenario = Scenario::from_toml(text)?.with("duration", &duration)?;
+            let report = stack.download(&Trial::new(&scenario).seeds(1..=1))?;
+            report.outcomes().map(|(_, outcome)| sent(outcome)).sum()
+        }
+        (None, Some(control)) => sent(&with_flow(text, control)?.with("duration", &duration)?.run(1)?),
+        (None, None) => return Err(format!("unknown stack: {stack}").into()),
+    };
+    println!("{packets} packets");
     Ok(())
 }
 
@@ -105,7 +157,7 @@ fn measured(kernel: &str, scenario: &str, floors: &Measure) -> Result<Vec<Row>, 
         let seed: u64 = seed.parse()?;
         let values = values.iter().map(|value| value.parse()).collect::<Result<Vec<f64>, _>>()?;
         let mut values: Values = values.try_into().map_err(|_| format!("kernel.csv: {line}"))?;
-        let floor = floors.values().iter().find(|(of, _)| *of == seed);
+        let floor = floors.values().iter().find(|(known, _)| *known == seed);
         let Some((_, floor)) = floor else { continue };
         values[1] -= floor;
         match rows.iter_mut().find(|row| row.stack == *stack) {
@@ -135,10 +187,14 @@ fn values_of(report: &Report, floors: &Measure) -> Vec<(u64, Values)> {
     floors.values().iter().enumerate().map(of_seed).collect()
 }
 
+/// The scenario with a download of the simulated TCP to the phone.
+fn with_flow(text: &str, control: &str) -> Result<Scenario, airwnd::Error> {
+    Scenario::from_toml(&format!("{text}\n[[flow]]\nid = \"tested\"\nue = \"phone\"\ncc = \"{control}\"\n"))
+}
+
 /// Runs the simulated TCP on the first UE, beside the flows of the scenario.
 fn simulated(text: &str, control: &str, floors: &Measure) -> Result<Vec<(u64, Values)>, Box<dyn Error>> {
-    let flow = format!("\n[[flow]]\nid = \"tested\"\nue = \"phone\"\ncc = \"{control}\"\n");
-    let scenario = Scenario::from_toml(&format!("{text}{flow}"))?;
+    let scenario = with_flow(text, control)?;
     let of_seed = |(seed, floor): &(u64, f64)| {
         let outcome = scenario.run(*seed)?;
         let row = outcome.flows().iter().find(|row| row.group == "tested").ok_or("the flow has a row")?;

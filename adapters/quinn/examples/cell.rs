@@ -1,7 +1,7 @@
 //! A download over quinn-proto in a scenario: goodput, delay and losses, and how long the simulation took.
 //!
 //! ```sh
-//! cargo run --release -p airwnd-quinn --example cell -- adapters/quinn/examples/loaded.toml cubic 60 1
+//! cargo run --release -p airwnd-quinn --example cell -- adapters/loaded.toml cubic 60 1
 //! ```
 
 use airwnd::{FlowOptions, Pair, Path, Scenario};
