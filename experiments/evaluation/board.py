@@ -28,7 +28,7 @@ def evaluate(candidate: str, given: argparse.Namespace) -> int:
         arguments += ["--suite", given.suite, "--against", given.against]
         arguments += [part for each in given.only for part in ("--only", each)]
     print(candidate, flush=True)
-    command = [sys.executable, "-m", "airwnd", "evaluate", candidate, *arguments]
+    command = [sys.executable, "-I", "-m", "airwnd", "evaluate", candidate, *arguments]
     return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode  # noqa: S603 (our own)
 
 

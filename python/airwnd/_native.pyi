@@ -20,6 +20,8 @@ __all__ = [
     "HandoverReport",
     "HandoverUe",
     "Interrupted",
+    "PageScenario",
+    "PageSession",
     "PanicException",
     "Path",
     "Queue",
