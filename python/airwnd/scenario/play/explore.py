@@ -11,6 +11,8 @@ from airwnd.view.page import html
 
 #: Longest run for the explorer, in simulated seconds.
 _LONGEST_S = 600
+#: Configurations of a playground.
+_MAX_SCENARIOS = 2
 
 
 def explored(message: Mapping[str, Any]) -> str:
@@ -25,7 +27,7 @@ def explored(message: Mapping[str, Any]) -> str:
     tomls, seconds, seed = (message.get(key) for key in ("scenarios", "seconds", "seed"))
     if (
         not isinstance(tomls, list)
-        or not 1 <= len(tomls) <= len("ab")
+        or not 1 <= len(tomls) <= _MAX_SCENARIOS
         or not all(isinstance(t, str) for t in tomls)
     ):
         raise InputError("scenarios: expected one or two texts")
