@@ -188,8 +188,12 @@ export class QueuePicture {
     context.fillStyle = theme.soft;
     context.textAlign = "left";
     context.textBaseline = "bottom";
-    context.fillText(side.buffer ? `buffer ${size(side.buffer)}` : "no limit in bytes", left, top - 4, width);
     const share = side.buffer ? Math.min(1, bytes / side.buffer) : Math.min(1, packets / SINGLE);
+    const isFull = share >= 0.97;
+    const limit = side.buffer ? `buffer ${size(side.buffer)}` : "no limit in bytes";
+    // On a small screen there is room for one of the two words.
+    const both = context.measureText(`${limit}  full`).width <= width;
+    if (both || !isFull) context.fillText(limit, left, top - 4, width);
     context.fillStyle = theme.wash;
     context.fillRect(left, top, width, height);
     context.fillStyle = side.colour();
@@ -204,10 +208,10 @@ export class QueuePicture {
     context.lineTo(left + width, top + height);
     context.lineTo(left + width, top);
     context.stroke();
-    if (share < 0.97) return;
+    if (!isFull) return;
     context.fillStyle = theme.ink;
-    context.textAlign = "right";
-    context.fillText("full", left + width, top - 4);
+    context.textAlign = both ? "right" : "left";
+    context.fillText(both ? "full" : `${limit.replace("buffer ", "")}, full`, both ? left + width : left, top - 4, width);
   }
 
   /** Packets as squares that fill the vessel from below. */
