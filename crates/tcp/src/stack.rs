@@ -557,6 +557,11 @@ quirks
     probe_small_windows: bool, unit "1",
         source "ns-3.26 TcpSocketBase::SendPendingData, ReceivedAck: false"
         => [true, false, true, true];
+    /// Without SACK every duplicate ACK counts as a delivered segment, also if there are more of them than outstanding
+    /// segments.
+    presumes_beyond: bool, unit "1",
+        source "ns-3.26 TcpWestwood::CountAck; Linux tcp_input.c, tcp_limit_reno_sacked: false"
+        => [true, true, true, false];
 }
 
 impl Settings {

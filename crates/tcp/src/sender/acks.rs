@@ -365,7 +365,7 @@ impl Sender {
         if !progress.advanced {
             //= Linux tcp_input.c, tcp_limit_reno_sacked
             let room = self.board.outstanding().saturating_sub(self.presumed.saturating_add(self.mss));
-            let news = self.mss.min(room);
+            let news = if self.config.quirks.presumes_beyond { self.mss } else { self.mss.min(room) };
             self.presumed += news;
             return news;
         }
