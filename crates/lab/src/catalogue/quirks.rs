@@ -131,8 +131,8 @@ mod tests {
         assert_eq!(
             refused("compat = \"ns2\"\ncompat_without = [\"min_queu\"]", ""),
             "s.toml:3: compat_without[0]: unknown quirk `min_queu`; did you mean `min_queue`?; allowed: \
-             `count_sacked_retransmissions`, `grow_at_exit`, `min_queue`, `probe_small_windows`, \
-             `prr_duplicate_credit`, `prr_wraps`, `recount_at_exit`, `sack_from_list`"
+             `count_sacked_retransmissions`, `grow_at_exit`, `min_queue`, `presumes_beyond`, \
+             `probe_small_windows`, `prr_duplicate_credit`, `prr_wraps`, `recount_at_exit`, `sack_from_list`"
         );
     }
 }

@@ -103,7 +103,8 @@ const BROKEN: &[(&str, &str, &str)] = &[
         "seed = 1",
         "seed = 1\ncompat_without = [\"sixteen_bits\"]",
         ":5: compat_without[0]: unknown quirk `sixteen_bits`; allowed: `count_sacked_retransmissions`, `grow_at_exit`, \
-         `probe_small_windows`, `prr_duplicate_credit`, `prr_wraps`, `recount_at_exit`, `sack_from_list`",
+         `presumes_beyond`, `probe_small_windows`, `prr_duplicate_credit`, `prr_wraps`, `recount_at_exit`, \
+         `sack_from_list`",
     ),
     (
         "[[site]]\nposition",
