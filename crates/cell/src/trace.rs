@@ -184,6 +184,11 @@ pub enum BlockOutcome {
     Unused,
 }
 
+impl BlockOutcome {
+    /// Words of the outcomes in results, in the order of declaration.
+    pub const WORDS: [&str; 4] = ["decoded", "failed", "grant-lost", "unused"];
+}
+
 impl From<Reception> for BlockOutcome {
     fn from(reception: Reception) -> BlockOutcome {
         match reception {

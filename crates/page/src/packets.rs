@@ -19,9 +19,6 @@ const BLOCK: u32 = 2;
 const RECEIVED: u32 = 3;
 const DROPPED: u32 = 4;
 
-/// Outcomes of a transmission in the column `outcome`.
-const OUTCOMES: [&str; 4] = ["decoded", "failed", "grant-lost", "unused"];
-
 /// A stage of a packet.
 #[derive(Clone, Copy)]
 struct Step {
@@ -65,7 +62,7 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    /// Those of the UE with this number; `begin` is the end of the warm-up.
+    /// Packets of the UE with this number; `begin` is the end of the warm-up.
     pub fn new(ue: u32, begin: Time) -> Packets {
         Packets { ue, begin, kept: Arc::default() }
     }
@@ -106,7 +103,7 @@ impl Packets {
             ("prbs", whole(|round| u32::from(round.prbs))),
             ("mcs", whole(|round| u32::from(round.mcs))),
             ("bytes", whole(|round| round.bytes)),
-            ("outcome", words(rounds.iter().map(|round| round.outcome as u32), &OUTCOMES)),
+            ("outcome", words(rounds.iter().map(|round| round.outcome as u32), &BlockOutcome::WORDS)),
         ])
     }
 }

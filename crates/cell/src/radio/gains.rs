@@ -145,7 +145,7 @@ struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of a UE with this noise per PRB in mW, before its neighbours are selected.
+    /// The state of a UE with this noise per PRB in mW, before its neighbours are selected.
     fn new(position: Position, noise: f64) -> Surroundings {
         Surroundings {
             position,

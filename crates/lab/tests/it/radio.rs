@@ -110,7 +110,7 @@ fn packets_have_parts_in_blocks() {
         run_tapped(&scenario, 1, &records, Some(&mut parts), &mut |_| true).unwrap();
         let received = parts.0.values().filter(|(_, is_received)| *is_received);
         let without = received.clone().filter(|(parts, _)| *parts == 0).count();
-        // Those that were on air at the end of the warm-up.
+        // Blocks on air at the end of the warm-up.
         assert!(without < 200 && received.count() > 1000, "{name}: {without}");
     }
 }

@@ -134,9 +134,7 @@ pub(crate) struct BlockRow {
     pub outcome: BlockOutcome,
 }
 
-one_column!(BlockOutcome, Kind::Word(&["decoded", "failed", "grant-lost", "unused"]), |outcome| {
-    Cell::Place(*outcome as u32)
-});
+one_column!(BlockOutcome, Kind::Word(&BlockOutcome::WORDS), |outcome| { Cell::Place(*outcome as u32) });
 
 impl BlockRow {
     pub fn of(record: &RadioRecord, event: &BlockRecord, begin: Time) -> BlockRow {

@@ -191,9 +191,9 @@ export class QueuePicture {
     const share = side.buffer ? Math.min(1, bytes / side.buffer) : Math.min(1, packets / SINGLE);
     const isFull = share >= 0.97;
     const limit = side.buffer ? `buffer ${size(side.buffer)}` : "no limit in bytes";
-    // On a small screen there is room for one of the two words.
-    const both = context.measureText(`${limit}  full`).width <= width;
-    if (both || !isFull) context.fillText(limit, left, top - 4, width);
+    // On a small screen there is room for one of the two.
+    const hasRoom = context.measureText(`${limit}  full`).width <= width;
+    if (hasRoom || !isFull) context.fillText(limit, left, top - 4, width);
     context.fillStyle = theme.wash;
     context.fillRect(left, top, width, height);
     context.fillStyle = side.colour();
@@ -210,8 +210,8 @@ export class QueuePicture {
     context.stroke();
     if (!isFull) return;
     context.fillStyle = theme.ink;
-    context.textAlign = both ? "right" : "left";
-    context.fillText(both ? "full" : `${limit.replace("buffer ", "")}, full`, both ? left + width : left, top - 4, width);
+    context.textAlign = "right";
+    context.fillText(hasRoom ? "full" : `${size(side.buffer)}, full`, left + width, top - 4, width);
   }
 
   /** Packets as squares that fill the vessel from below. */
