@@ -113,12 +113,8 @@ impl Share<'_> {
         let all = &mut scratch.all;
         all.clear();
         let mut losses = terrain.losses(ue, false);
-        all.extend(CellId(0).onwards().zip(&terrain.cells).map(|(cell, mast)| {
-            let shadowed =
-                losses.as_mut().map_or(0.0, |losses| losses.to(mast.site.site, cell.0.into(), None));
-            let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue.index(), mast.site.site));
-            Link { cell, shadowed, blocked, ..Link::default() }
-        }));
+        let cells = CellId(0).onwards().take(terrain.cells.len());
+        all.extend(cells.map(|cell| terrain.unmeasured(ue, cell, &mut losses, *blockage)));
         terrain.measure(ue, position, replayed, all, |_, _| ());
     }
 

@@ -179,14 +179,24 @@ impl Terrain {
         Some(shadowing.of(ue.0))
     }
 
+    /// The link between a UE and a cell with its shadowing and blockage, before it is measured at a position.
+    pub fn unmeasured(
+        &self,
+        ue: UeId,
+        cell: CellId,
+        losses: &mut Option<Losses<'_>>,
+        blockage: Option<&Blockage>,
+    ) -> Link {
+        let site = self.cells[cell.index()].site.site;
+        let shadowed = losses.as_mut().map_or(0.0, |losses| losses.to(site, cell.0.into(), None));
+        let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue.index(), site));
+        Link { cell, shadowed, blocked, ..Link::default() }
+    }
+
     /// The link between a UE at a position and a cell.
     pub fn link(&self, ue: UeId, at: &Surroundings, cell: CellId, blockage: Option<&Blockage>) -> Link {
         let Surroundings { position, replayed, .. } = *at;
-        let site = self.cells[cell.index()].site.site;
-        let shadowed = self.losses(ue, false).map_or(0.0, |mut losses| losses.to(site, cell.0.into(), None));
-        let blocked = blockage
-            .map_or(Db(0.0), |blockage| blockage.loss(ue.index(), self.cells[cell.index()].site.site));
-        let mut link = [Link { cell, shadowed, blocked, ..Link::default() }];
+        let mut link = [self.unmeasured(ue, cell, &mut self.losses(ue, false), blockage)];
         self.measure(ue, position, replayed, &mut link, |_, _| ());
         link[0]
     }
