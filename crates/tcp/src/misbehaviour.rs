@@ -71,10 +71,11 @@ impl Misbehaviour {
         (self.lead, self.max_lead) = (0, 0);
     }
 
-    /// Takes the acknowledgment number of the next ACK that covers a part of the data before `number`.
-    pub fn take_part(&mut self, number: Seq) -> Option<Seq> {
+    /// Takes the acknowledgment number of the next ACK that covers a part of the data to acknowledge. `nxt`: the next
+    /// expected byte.
+    pub fn take_part(&mut self, nxt: Seq) -> Option<Seq> {
         self.parts = self.parts.checked_sub(1)?;
-        self.acked += number.since(self.acked) / (self.parts + 2);
+        self.acked += (nxt + self.lead).since(self.acked) / (self.parts + 2);
         Some(self.acked)
     }
 
@@ -85,9 +86,9 @@ impl Misbehaviour {
         is_due
     }
 
-    /// Records an ACK of all that is to be acknowledged.
-    pub fn on_ack_sent(&mut self, number: Seq) {
-        self.acked = self.acked.max(number);
+    /// Records an ACK of all that is to be acknowledged. `nxt`: the next expected byte.
+    pub fn on_ack_sent(&mut self, nxt: Seq) {
+        self.acked = self.acked.max(nxt + self.lead);
         self.parts = 0;
     }
 }

@@ -157,8 +157,7 @@ impl Receiver {
 
     /// Takes the acknowledgment number of an ACK that covers a part of the data to acknowledge.
     pub fn take_partial_ack(&mut self) -> Option<Seq> {
-        let number = self.acknowledges();
-        self.misbehaviour.as_mut()?.take_part(number)
+        self.misbehaviour.as_mut()?.take_part(self.observer.nxt())
     }
 
     /// Takes a duplicate ACK that no segment has caused.
@@ -496,9 +495,8 @@ impl Receiver {
         self.ack_now = false;
         self.duplicate = None;
         self.compression.held = 0;
-        let number = self.acknowledges();
         if let Some(misbehaviour) = &mut self.misbehaviour {
-            misbehaviour.on_ack_sent(number);
+            misbehaviour.on_ack_sent(self.observer.nxt());
         }
     }
 

@@ -5,7 +5,7 @@ const PERIOD_MS = 100;
 const MEMORY = 1e9;
 /** Flows whose figures are shown. */
 const ROWS = 8;
-/** Simulated milliseconds between two looks at the progress. */
+/** Simulated seconds between two looks at the progress. */
 const STEP_S = 0.25;
 
 const isScenario = (text) => /^\[\[flow\]\]/m.test(text) && /^\[\[(site|link)\]\]/m.test(text);
@@ -92,18 +92,18 @@ const SVG = "http://www.w3.org/2000/svg";
 function chart(title, unit, time, values) {
   const [width, height, top] = [320, 90, 18];
   const known = values.map((value, index) => [time[index], value]).filter(([, value]) => value === value);
-  const most = Math.max(...known.map(([, value]) => value), 1e-9);
+  const max = Math.max(...known.map(([, value]) => value), 1e-9);
   const end = time.at(-1) || 1;
-  const points = known.map(([at, value]) => `${((at / end) * width).toFixed(1)},${(top + (1 - value / most) * (height - top - 1)).toFixed(1)}`);
+  const points = known.map(([at, value]) => `${((at / end) * width).toFixed(1)},${(top + (1 - value / max) * (height - top - 1)).toFixed(1)}`);
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", `${title}: up to ${most.toPrecision(3)} ${unit}`);
+  svg.setAttribute("aria-label", `${title}: up to ${max.toPrecision(3)} ${unit}`);
   const line = document.createElementNS(SVG, "polyline");
   line.setAttribute("points", points.join(" "));
   const text = document.createElementNS(SVG, "text");
   text.setAttribute("y", 12);
-  text.textContent = `${title}, up to ${most.toPrecision(3)} ${unit}`;
+  text.textContent = `${title}, up to ${max.toPrecision(3)} ${unit}`;
   svg.append(line, text);
   return svg;
 }

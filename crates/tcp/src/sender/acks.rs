@@ -357,7 +357,7 @@ impl Sender {
     }
 
     /// Returns the bytes that an ACK reports as delivered. Without SACK a duplicate ACK counts as one segment, which
-    /// the ACK that covers it does not count again. More than all outstanding segments but one are not presumed.
+    /// the ACK that covers it does not count again. In Linux these are at most all outstanding segments but one.
     pub(super) fn presume(&mut self, progress: &Progress, counted: u32) -> u32 {
         if self.sack {
             return counted;

@@ -52,7 +52,7 @@ impl Sent {
 /// Segments removed by a cumulative acknowledgment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Advanced {
-    /// Bytes of them not SACKed before.
+    /// Bytes of completely acknowledged segments that were not SACKed before.
     pub delivered: u32,
     /// Segments completely acknowledged.
     pub segments: u32,
