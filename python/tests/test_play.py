@@ -81,7 +81,7 @@ def test_a_simulation_has_the_series_of_a_run(playground: Playground) -> None:
     assert [flow["id"] for flow in begun["flows"]] == ["bulk-0", "bulk-1"]
     assert begun["tti"] == 1
     assert len(begun["ues"]) == 2 * 6
-    ask(playground, task="watch", flows=["bulk-1"])
+    ask(playground, task="watch", flows=["bulk-1"], columns=["throughput_kbps"])
     rows: list[float] = []
     stages: set[str] = set()
     for to in (0.3, 0.7, 5.0):
@@ -93,6 +93,16 @@ def test_a_simulation_has_the_series_of_a_run(playground: Playground) -> None:
     series = airwnd.Scenario.from_toml(CELL).run(seed=7, series="50ms").series
     assert rows == series.filter(series["flow"] == "bulk-1")["throughput_kbps"].to_list()
     assert len(rows) == 40
+
+
+def test_columns_that_do_not_exist_are_refused(playground: Playground) -> None:
+    ask(playground, task="begin", toml=CELL, interval=50, packetsOf=None)
+    missing = ask(playground, task="watch", flows=["bulk-1"])
+    assert missing == {"error": "columns: expected a list of names"}
+    for name in ("cwnd", "flow"):
+        ask(playground, task="watch", flows=["bulk-1"], columns=[name])
+        found = ask(playground, task="advance", to=0.3 if name == "cwnd" else 0.6)
+        assert found == {"error": f"columns: the time series have no numbers `{name}`"}
 
 
 def test_a_step_is_one_tti(playground: Playground) -> None:

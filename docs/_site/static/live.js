@@ -8,6 +8,8 @@ const ROWS = 8;
 /** Simulated seconds between two looks at the progress. */
 const STEP_S = 0.25;
 
+const COLUMNS = ["time_s", "throughput_kbps", "delay_ms"];
+
 const isScenario = (text) => /^\[\[flow\]\]/m.test(text) && /^\[\[(site|link)\]\]/m.test(text);
 let loading = null;
 
@@ -69,7 +71,7 @@ async function simulate(toml, tell) {
   try {
     const { flows, resolved } = await run.ask("begin", { toml, interval: PERIOD_MS, memory: MEMORY });
     const first = flows[0]?.id;
-    await run.ask("watch", { flows: [first] });
+    await run.ask("watch", { flows: [first], columns: COLUMNS });
     const points = { time: [], throughput_kbps: [], delay_ms: [] };
     for (let ended = false; !ended; ) {
       const done = await run.ask("advance", { to: (points.now ?? 0) + STEP_S });

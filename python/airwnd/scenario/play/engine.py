@@ -17,20 +17,6 @@ _SLICE_NS = 5_000_000
 _INSTANT_S = 1e-9
 #: Simulations that are kept: those of two pages with two configurations.
 _KEPT = 4
-#: Columns of the time series that the page reads.
-_COLUMNS = (
-    "time_s",
-    "cwnd_bytes",
-    "rwnd_bytes",
-    "in_flight_bytes",
-    "rtt_ms",
-    "delay_ms",
-    "queue_bytes",
-    "queue_packets",
-    "sinr_db",
-    "rate_kbps",
-    "throughput_kbps",
-)
 
 
 class Simulation:
@@ -47,7 +33,8 @@ class Simulation:
             memory.share(_KEPT),
             None if watched is None else int(_number(message, "packetsOf", 0, 2**32 - 1)),
         )
-        self._watched: list[str] = []
+        self._flows: list[str] = []
+        self._columns: list[str] = []
         while self._session.now_s < 0:
             self._session.advance(max(1, round(-self._session.now_s * 1e9)))
         self.begun = {
@@ -59,11 +46,8 @@ class Simulation:
         }
 
     def watch(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Select the flows whose time series are returned."""
-        flows = message.get("flows")
-        if not isinstance(flows, list) or not all(isinstance(flow, str) for flow in flows):
-            raise InputError("flows: expected a list of names")
-        self._watched = flows
+        """Select the flows whose time series are returned, and the columns of these."""
+        self._flows, self._columns = _texts(message, "flows"), _texts(message, "columns")
         return {}
 
     def set(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,7 +74,7 @@ class Simulation:
         return {
             "ended": ended,
             "memory": 0,
-            "series": {flow: _rows_of(series, flow) for flow in self._watched},
+            "series": {flow: _rows_of(series, flow, self._columns) for flow in self._flows},
             "events": self._events(),
             "allocations": plain(session.allocations()),
             "packets": plain(session.packets()),
@@ -102,7 +86,7 @@ class Simulation:
         events = plain(self._session.events())
         rows = zip(*(events.get(name, []) for name in ("time_s", "flow", "event")), strict=True)
         return [
-            {"time": time, "flow": flow, "kind": kind} for time, flow, kind in rows if flow in self._watched
+            {"time": time, "flow": flow, "kind": kind} for time, flow, kind in rows if flow in self._flows
         ]
 
     def _state(self) -> dict[str, Any]:
@@ -181,12 +165,22 @@ def _numbers(values: Sequence[float]) -> list[float | None]:
     return [None if value != value else value for value in values]  # noqa: PLR0124 (only NaN differs from itself)
 
 
-def _rows_of(series: Mapping[str, Any], flow: str) -> dict[str, list[Any]]:
+def _rows_of(series: Mapping[str, Any], flow: str, columns: Sequence[str]) -> dict[str, list[Any]]:
     if "flow" not in series:
-        return {name: [] for name in _COLUMNS}
+        return {name: [] for name in columns}
     places, words = series["flow"]
     own = places == (words.index(flow) if flow in words else -1)
-    return {name: _column(series[name][own]) for name in _COLUMNS}
+    for name in columns:
+        if name not in series or isinstance(series[name], tuple):
+            raise InputError(f"columns: the time series have no numbers `{name}`")
+    return {name: _column(series[name][own]) for name in columns}
+
+
+def _texts(message: Mapping[str, Any], key: str) -> list[str]:
+    value = message.get(key)
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise InputError(f"{key}: expected a list of names")
+    return value
 
 
 def _text(message: Mapping[str, Any], key: str) -> str:

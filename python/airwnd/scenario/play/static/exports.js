@@ -1,12 +1,11 @@
 /** Files of a state: scenario, figures, picture. */
 
 import { FONT, theme } from "airwnd/canvas.js";
+import { COLUMNS } from "airwnd/history.js";
 import { SvgContext } from "airwnd/svg.js";
 
 /** Height of a line of text in a picture. */
 const LINE = 24;
-
-const COLUMNS = ["time_s", "cwnd_bytes", "rwnd_bytes", "in_flight_bytes", "rtt_ms", "delay_ms", "queue_bytes", "queue_packets", "sinr_db", "rate_kbps", "throughput_kbps"];
 
 /** Offers a file for download. */
 export function offer(name, content, kind) {

@@ -4,6 +4,8 @@
 export const SPAN = 20;
 /** Seconds that are kept, for the CSV. */
 const KEPT = 120;
+/** Columns of the engine's time series. */
+export const COLUMNS = ["time_s", "cwnd_bytes", "rwnd_bytes", "in_flight_bytes", "rtt_ms", "delay_ms", "queue_bytes", "queue_packets", "sinr_db", "rate_kbps", "throughput_kbps"];
 
 export class History {
   constructor() {

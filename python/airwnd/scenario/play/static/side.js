@@ -3,7 +3,7 @@
 import { theme } from "airwnd/canvas.js";
 import { PHONE } from "airwnd/cell.js";
 import { Engine, RemoteEngine } from "airwnd/engine.js";
-import { History } from "airwnd/history.js";
+import { COLUMNS, History } from "airwnd/history.js";
 import { Packets } from "airwnd/packets.js";
 
 /** Period of the time series in milliseconds. */
@@ -56,7 +56,7 @@ export class Side {
     this.download = this.flows.indexOf(download);
     const ids = Object.values(this.kinds).filter(Boolean);
     this.histories = new Map(ids.map((id) => [id, new History()]));
-    await this.engine.request("watch", { flows: ids });
+    await this.engine.request("watch", { flows: ids, columns: COLUMNS });
   }
 
   /** Sets a value of the download or the phone. */

@@ -7,13 +7,11 @@
   const UNLIMITED = 1e9;
   /** Simulated time between two looks at the clock, in milliseconds. */
   const SLICE = 5;
-  /** Columns of the time series that pages read. */
-  const COLUMNS = ["time_s", "cwnd_bytes", "rwnd_bytes", "in_flight_bytes", "rtt_ms", "delay_ms", "queue_bytes", "queue_packets", "sinr_db", "rate_kbps", "throughput_kbps"];
 
   let memory = null;
   let session = null;
   let scenario = null;
-  let watched = [];
+  let watched = { flows: [], columns: [] };
   let panic = null;
 
   const tasks = {
@@ -33,7 +31,7 @@
       release();
       scenario = new wasm_bindgen.Scenario(toml, []);
       session = scenario.begin(seed ?? scenario.seed(), interval, memory, packetsOf);
-      watched = [];
+      watched = { flows: [], columns: [] };
       while (session.now < 0) session.advance(Math.max(-session.now * 1e3, 1e-6));
       return { resolved: JSON.parse(scenario.resolved()), cells: plain(scenario.cells()), flows: JSON.parse(session.flows()), tti: session.tti, ...state() };
     },
@@ -51,9 +49,9 @@
       return found;
     },
 
-    /** Selects the flows whose time series are returned. */
-    watch({ flows }) {
-      watched = flows;
+    /** Selects the flows whose time series are returned, and the columns of these. */
+    watch({ flows, columns }) {
+      watched = { flows, columns };
       return {};
     },
 
@@ -67,7 +65,7 @@
         ended = session.advance(Math.min(SLICE, (to - session.now) * 1e3));
       }
       const rows = session.series();
-      const series = Object.fromEntries(watched.map((id) => [id, rowsOf(rows, id)]));
+      const series = Object.fromEntries(watched.flows.map((id) => [id, rowsOf(rows, id)]));
       const wall = performance.now() - start;
       return { ended, wall, memory: memory.buffer.byteLength, series, events: eventsOf(session.events()), allocations: plain(session.allocations()), packets: plain(session.packets()), blocks: plain(session.blocks()), ...state() };
     },
@@ -112,7 +110,7 @@
     const flow = words.indexOf(id);
     const own = [];
     for (let i = 0; i < places.length; i++) if (places[i] === flow) own.push(i);
-    return Object.fromEntries(COLUMNS.map((name) => [name, Float64Array.from(own, (row) => rows[name][row])]));
+    return Object.fromEntries(watched.columns.map((name) => [name, Float64Array.from(own, (row) => rows[name][row])]));
   }
 
   /** Events of the watched flows. */
