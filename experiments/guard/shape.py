@@ -178,7 +178,7 @@ def run(
     command += ["--lateness-limit", "60s", "--server", servers, "--", "bash", str(script)]
     load = os.getloadavg()[0]
     limit_s = options.seconds + SPARE_S
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit_s)  # noqa: S603
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit_s)  # noqa: S603 (our own)
     if done.returncode:
         raise InputError(done.stderr.strip()[-500:])
     before, during = pings(folder)

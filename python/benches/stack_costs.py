@@ -103,8 +103,8 @@ def totals(profile: Profile) -> dict[str, float]:
     result: dict[str, float] = defaultdict(float)
     for function, own in profile.own.items():
         for part, count in own.items():
-            for of, weight in shares[function].items() if part == SHARED else [(part, 1.0)]:
-                result[of] += weight * count
+            for owner, weight in shares[function].items() if part == SHARED else [(part, 1.0)]:
+                result[owner] += weight * count
     return result
 
 

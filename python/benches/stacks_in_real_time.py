@@ -304,8 +304,8 @@ def _row(scenario: str, stack: str, virtual: list[list[Result]], real: list[Resu
 
     def cells(value: Callable[[Result], float], digits: int, *, is_relative: bool = True) -> list[str]:
         lowest, mean, highest = (
-            statistics.fmean(of([value(each) for each in starts]) for starts in virtual)
-            for of in (min, statistics.fmean, max)
+            statistics.fmean(summary([value(each) for each in starts]) for starts in virtual)
+            for summary in (min, statistics.fmean, max)
         )
         other = statistics.fmean(map(value, real))
         difference = f" ({100 * (other / mean - 1):+.1f} %)" if is_relative else ""
