@@ -110,8 +110,8 @@ def page(links: Sequence[Link]) -> Iterable[str]:
     )
     yield (
         f"{runs} sessions; medians over the repetitions. `measured.csv` of each link has every session, "
-        "also over IPv6, and of other workloads and senders on a router. [The study](README.md) has the "
-        "method and the [conclusions](README.md#what-came-out). `-`: not measured. Measured: " + sources
+        "also with Reno, over IPv6, and of other workloads and senders on a router. [The study](README.md) has "
+        "the method and the [conclusions](README.md#what-came-out). `-`: not measured. Measured: " + sources
     )
     yield (
         "![Throughput relative to a download without a guard, against the 95th percentile of ping over the "
@@ -129,10 +129,9 @@ def page(links: Sequence[Link]) -> Iterable[str]:
         yield f"## {title}: CUBIC, guard on the receiver"
         yield MEANING[workload]
         yield table(["Guard", *(link.title for link in links)], matrix(links, "receiver", "cubic", workload))
-    for sender in ("reno", "bbr"):
-        yield f"## One download: {links[0].label('sender', sender)}, guard on the receiver"
-        yield MEANING["one"]
-        yield table(["Guard", *(link.title for link in links)], matrix(links, "receiver", sender, "one"))
+    yield "## One download: BBR, guard on the receiver"
+    yield MEANING["one"]
+    yield table(["Guard", *(link.title for link in links)], matrix(links, "receiver", "bbr", "one"))
     emulated = [link for link in links if link.runs("ping_ms_p95", place="vm")]
     if emulated:
         late = [value for link in emulated for value in link.runs("lateness_us", place="vm")]

@@ -243,7 +243,7 @@ def table(rows: list[Mapping[str, str]]) -> Iterator[str]:
             rates = " + ".join(
                 f"{float(row[key]):.2f}" for key in ("down_mbps", "up_mbps") if float(row[key])
             )
-            pings = "/".join(f"{float(row[f'p{percent}_ms']):.0f}" for percent in (50, 95, 99))
+            pings = "/".join(f"{float(row[f'p{percent}_ms']):.0f}" for percent in (50, 95))
             texts.append(f"{rates}, {pings}")
         yield f"| {link} | {workload} | {' | '.join(texts)} |\n"
 
