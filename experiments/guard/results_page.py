@@ -110,9 +110,9 @@ def page(links: Sequence[Link]) -> Iterable[str]:
     )
     yield (
         f"{runs} sessions; medians over the repetitions. `measured.csv` of each link has every session, "
-        "also with Reno, over IPv6, and of other workloads and senders on a router. [The "
-        "study](README.md) has the method and the [conclusions](README.md#what-came-out). `-`: not measured. Measured: "
-        + sources
+        "also with Reno, over IPv6, and of other workloads and senders on a router. [The study](README.md) "
+        "has the method and the [conclusions](README.md#what-came-out). `-`: not measured. "
+        f"Measured: {sources}"
     )
     yield (
         "![Throughput relative to a download without a guard, against the 95th percentile of ping over the "
