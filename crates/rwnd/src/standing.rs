@@ -93,7 +93,8 @@ const HEADROOM: f64 = 2.0;
 /// arrivals; the sum of their shares has the fixed point of one.
 ///
 /// With `competes` the window is released where the queue is that of others: if it was above what the control aims at
-/// throughout each of 16 consecutive round trips, or does not shrink for four in which the rate is below half of its peak.
+/// throughout each of 16 consecutive round trips, or, longer than three RTTs, of at least four in which the rate has fallen
+/// to half and by more than the RTT.
 /// A queue of up to three RTTs may be that of other controls, or of BBR. Beside it the released window is limited to three
 /// times the data of an RTT without a queue, until a loss or a longer queue. If a fifth of what arrives at the device has no
 /// such control, eight round trips suffice, or two if that traffic has grown by a quarter, or, in the first five, if it has

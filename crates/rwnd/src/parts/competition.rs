@@ -4,13 +4,17 @@ use super::beside::{Beside, Traffic};
 use crate::Device;
 use airwnd_units::{Bytes, Span, Time};
 
-/// Consecutive round trips with a queue that does not shrink, and at a rate below this share of its peak, after which the
-/// queue is that of others. In the first, data arrives that earlier windows allowed; a drop of the link's rate needs one
-/// or two more until the smaller window has drained the queue.
-const STARVED_ROUNDS: u32 = 4;
-const STARVED: f64 = 0.5;
-/// Share of a peak that remains in force a round trip later: half after 138.
+/// Consecutive round trips with a queue after which it may be that of others. In the first, data arrives that earlier
+/// windows allowed; a drop of the link's rate needs one or two more until the smaller window has drained the queue.
+const MIN_ROUNDS: usize = 4;
+/// Round trips that are compared, so that a window that falls by a tenth in each is noticed as well.
+const ROUNDS: usize = 8;
+/// Share to which the rate must have fallen within them.
+const FALL: f64 = 0.5;
+/// Share of a peak that remains in force a round trip later (half after 138), and share of the peak at which the bytes that
+/// the control keeps queued drain at least.
 const PEAK_KEPT: f64 = 0.995;
+const OF_PEAK: f64 = 0.5;
 /// Consecutive round trips with a queue after which it is that of the device's other traffic: if that has grown, and if it
 /// has had the same rate.
 const GROWN_ROUNDS: u32 = 2;
@@ -91,24 +95,17 @@ impl Segment<'_> {
     }
 }
 
-/// Rates of a round trip in bytes per second.
+/// A round trip.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
-    own: f64,
-    /// That of the connection with its part of other traffic, at which a queue of its bytes drains.
-    link: f64,
-    /// That of all controlled connections of the device, of which each takes from the others.
-    controlled: f64,
-}
-
-impl Round {
-    fn max(self, other: Round, kept: f64) -> Round {
-        Round {
-            own: self.own.max(kept * other.own),
-            link: self.link.max(kept * other.link),
-            controlled: self.controlled.max(kept * other.controlled),
-        }
-    }
+    /// Bytes per second.
+    rate: f64,
+    /// Rate of the connection with its part of other traffic, at which a queue of its bytes drains.
+    link_rate: f64,
+    /// Rate of all controlled connections of the device, of which each takes from the others.
+    controlled_rate: f64,
+    /// RTT of the segment with the least queue, in seconds.
+    min_rtt_s: f64,
 }
 
 /// State of the control.
@@ -126,12 +123,12 @@ enum Phase {
 ///
 /// A window that follows a delay yields to a sender that does not: it shrinks as long as there is a queue. With the
 /// connections of one control alone a smaller window shortens the queue by as much within a round trip. So the queue is
-/// that of others if it was above what the control aims at throughout each of 16 consecutive round trips, or if it does not
-/// shrink for four in which the rate of the device's controlled connections is below half of its peak. A drop of the link's
-/// rate has such a queue for one or two round trips, until the smaller window has drained it. Round trips in which the
-/// sender uses what was offered before the window became smaller do not count: the overshoot of slow start lasts for
-/// several. What the control aims at is seconds of queue and bytes; the bytes drain at the peak rate, since at the rate that
-/// others leave they would explain any queue.
+/// that of others if it was above what the control aims at throughout each of 16 consecutive round trips, or, if it is longer than
+/// three RTTs, of at least four in which the rate of the device's controlled connections has fallen to half or less and by
+/// more than the RTT. A drop of the link's rate has such a queue for one or two round trips, until the smaller window has
+/// drained it; then the RTT falls with the window. Round trips in which the sender uses what was offered before the window
+/// became smaller do not count: the overshoot of slow start lasts for several. What the control aims at is seconds of queue
+/// and bytes; these drain at half of the peak rate or more, since at the rate that others leave they would explain any queue.
 ///
 /// Several controls that do not know of each other keep a queue as well, of one RTT for each but the first, and BBR keeps
 /// one of up to an RTT. Beside a queue of up to three RTTs the released window is therefore limited, to three times the data
@@ -163,12 +160,14 @@ pub(crate) struct Competition {
     since: Option<Time>,
     bytes: u64,
     min_queue: Span,
-    /// Maxima that decrease: of all rates, and of the recent own one.
-    peak: Round,
-    recent: f64,
-    /// Round trips with a queue since the last without, and consecutive ones of a starved control.
+    /// Round trips with a queue since the last without, newest last, and the number of those kept.
+    queued: [Round; ROUNDS],
+    count: usize,
+    /// Number of round trips with a queue since the last without.
     total: u32,
-    starved: u32,
+    /// Maxima that decrease: of the link's rate, and of the recent own one.
+    peak: f64,
+    recent: f64,
     /// Consecutive round trips with a queue that is longer than that of controls, and whether the released window is limited.
     deep: u32,
     is_matched: bool,
@@ -202,10 +201,11 @@ impl Competition {
             since: None,
             bytes: 0,
             min_queue: Span::MAX,
-            peak: Round::default(),
-            recent: 0.0,
+            queued: [Round::default(); ROUNDS],
+            count: 0,
             total: 0,
-            starved: 0,
+            peak: 0.0,
+            recent: 0.0,
             deep: 0,
             is_matched: false,
             base_rtt: Span::ZERO,
@@ -268,8 +268,10 @@ impl Competition {
         let rate = self.bytes as f64 / duration.as_secs();
         let traffic = self.beside.on_round(duration, segment.device);
         self.is_shared = traffic.is_shared;
-        let controlled = traffic.controlled.unwrap_or(rate);
-        let round = Round { own: rate, link: rate * traffic.multiple, controlled };
+        let link_rate = rate * traffic.multiple;
+        let min_rtt_s = (segment.base_rtt + self.min_queue).as_secs();
+        let controlled_rate = traffic.controlled.unwrap_or(rate);
+        let round = Round { rate, link_rate, controlled_rate, min_rtt_s };
         self.data = (rate * rtt.as_secs()).max(KEPT * self.data);
         (self.since, self.bytes) = (Some(segment.now), 0);
         let min_queue = std::mem::replace(&mut self.min_queue, Span::MAX);
@@ -287,13 +289,18 @@ impl Competition {
 
     fn on_round(&mut self, round: &Round, min_queue: Span, traffic: Traffic, segment: &Segment<'_>) {
         self.base_rtt = segment.base_rtt;
-        self.peak = round.max(self.peak, PEAK_KEPT);
-        self.recent = round.own.max(MATCHED_KEPT * self.recent);
+        self.peak = round.link_rate.max(PEAK_KEPT * self.peak);
+        self.recent = round.rate.max(MATCHED_KEPT * self.recent);
         let is_deep = min_queue.as_secs() > OF_CONTROLS * segment.base_rtt.as_secs();
         self.deep = if is_deep { self.deep + 1 } else { 0 };
         self.is_matched &= self.deep < DEEP_ROUNDS;
+        let recent = &self.queued[self.count.saturating_sub(MIN_ROUNDS - 1)..self.count];
+        // A rate that has just fallen would explain any queue by the extra bytes.
+        let before = if matches!(self.phase, Phase::Probing { .. }) { self.mean_rate } else { 0.0 };
+        let drain = before.max(round.link_rate).max(OF_PEAK * self.peak);
+        let drain = recent.iter().map(|round| round.link_rate).fold(drain, f64::max);
         let extra = segment.extra + segment.mss * ROUNDING;
-        let aim_s = segment.aim.as_secs() + extra.0 as f64 / self.peak.link.max(1.0);
+        let aim_s = segment.aim.as_secs() + extra.0 as f64 / drain.max(1.0);
         let is_short = min_queue.as_secs() <= aim_s;
         self.phase = match self.phase {
             Phase::Controlled => self.controlled(round, min_queue, is_short, traffic, segment),
@@ -342,10 +349,10 @@ impl Competition {
         }
         let is_in_force = segment.is_in_force(segment.window * USED_UP);
         let is_shrinking = min_queue.as_secs() < SHRINKING * self.last_queue.as_secs();
-        let counts = u32::from(is_in_force && !is_shrinking);
-        self.total += u32::from(is_in_force);
-        let is_starved = round.controlled < STARVED * self.peak.controlled;
-        self.starved = if is_starved { self.starved + counts } else { 0 };
+        if is_in_force {
+            self.total += 1;
+            self.remember(*round);
+        }
         if is_in_force || traffic.is_first {
             self.shared_rounds =
                 if traffic.is_shared { self.shared_rounds + u32::from(!is_shrinking) } else { 0 };
@@ -354,8 +361,9 @@ impl Competition {
         let precedes = traffic.is_first && !self.has_been_short;
         let enough = if traffic.has_grown || precedes { GROWN_ROUNDS } else { SHARED_ROUNDS };
         let is_of_device = self.shared_rounds >= enough;
-        if is_of_device || self.total >= MAX_ROUNDS || self.starved >= STARVED_ROUNDS {
-            self.is_matched = !is_of_device && self.deep == 0;
+        let is_deep = self.deep > 0;
+        if is_of_device || self.total >= MAX_ROUNDS || is_deep && self.has_fallen() {
+            self.is_matched = !is_of_device && !is_deep;
             self.release(min_queue, round, FIRST_WAIT)
         } else {
             Phase::Controlled
@@ -366,15 +374,15 @@ impl Competition {
     /// enters. `is_settled`: the sender has regained its rate.
     fn has_changed(&mut self, round: &Round, min_queue: Span, is_settled: bool) -> bool {
         // After a loss one round trip has the data of two.
-        let was_faster = std::mem::replace(&mut self.is_faster, round.own > FASTER * self.mean_rate);
+        let was_faster = std::mem::replace(&mut self.is_faster, round.rate > FASTER * self.mean_rate);
         let is_shorter = min_queue.as_secs() < SHORTER * self.mean_queue_s;
         self.mean_queue_s += GAIN * (min_queue.as_secs() - self.mean_queue_s);
-        self.mean_rate += GAIN * (round.own - self.mean_rate);
+        self.mean_rate += GAIN * (round.rate - self.mean_rate);
         is_settled && (is_shorter || was_faster && self.is_faster)
     }
 
     fn release(&mut self, queue: Span, round: &Round, wait: u32) -> Phase {
-        (self.mean_queue_s, self.mean_rate) = (queue.as_secs(), round.own);
+        (self.mean_queue_s, self.mean_rate) = (queue.as_secs(), round.rate);
         // The sender still has the cwnd of that time.
         self.data = self.data.max(self.data_before);
         self.is_faster = false;
@@ -384,8 +392,27 @@ impl Competition {
 
     /// Counts round trips with a queue from here on.
     fn forget_queue(&mut self) {
-        (self.total, self.starved, self.shared_rounds) = (0, 0, 0);
+        (self.count, self.total, self.shared_rounds) = (0, 0, 0);
         self.data_before = self.data;
+    }
+
+    fn remember(&mut self, round: Round) {
+        if self.count == ROUNDS {
+            self.queued.rotate_left(1);
+            self.count -= 1;
+        }
+        self.queued[self.count] = round;
+        self.count += 1;
+    }
+
+    /// Whether the rate has fallen in place of the RTT: of the change of the data in flight, which is their product, more
+    /// than half, in logarithms, is that of the rate.
+    fn has_fallen(&self) -> bool {
+        let queued = &self.queued[..self.count];
+        let (Some(first), Some(last)) = (queued.first(), queued.last()) else { return false };
+        let rtt = last.min_rtt_s / first.min_rtt_s;
+        let rate = last.controlled_rate / first.controlled_rate.max(1.0);
+        queued.len() >= MIN_ROUNDS && rate <= FALL && rtt >= rate
     }
 }
 
@@ -525,15 +552,15 @@ mod tests {
     fn beside_a_short_queue_of_others_the_window_is_limited_until_a_loss() {
         let mut bench = Bench::new();
         for _ in 0..40 {
-            bench.round(LINK, 50_000.0, 1e6);
+            bench.round(LINK, 60_000.0, 1e6);
         }
         assert!(bench.competition.is_released());
         // Three times the data of an RTT: a queue of two beside others that let it.
-        assert!((0.1..0.13).contains(&bench.rtt_s), "{}", bench.rtt_s);
+        assert!((0.1..0.14).contains(&bench.rtt_s), "{}", bench.rtt_s);
         assert!(bench.rate > 0.5 * LINK, "{}", bench.rate);
         let limited = bench.competition.window(MSS).unwrap().0;
         bench.loses = true;
-        bench.round(LINK, 50_000.0, 1e6);
+        bench.round(LINK, 60_000.0, 1e6);
         assert!(bench.competition.window(MSS).unwrap().0 > limited * 3 / 2);
     }
 
