@@ -16,7 +16,7 @@ from airwnd.results.engine import duration_ns
 from airwnd.results.raw import Raw
 from airwnd.scenario import path as network
 from airwnd.scenario.scenario import Scenario
-from airwnd.study.stacks import Stack, find, installed
+from airwnd.study.stacks import Stack, find, installed, with_options
 from airwnd.support.errors import EngineError, InputError
 
 #: Id and group of the transfer of a sweep.
@@ -212,6 +212,7 @@ def digest_of(name: str) -> str:
 
 
 def _parts(name: str) -> Iterator[bytes]:
+    name, _ = with_options(name, {})
     where = name.rpartition(":")[0]
     if where.endswith(".py"):
         yield Path(where).read_bytes()
