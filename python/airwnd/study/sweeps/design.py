@@ -11,8 +11,8 @@ from airwnd._native import ScenarioError
 from airwnd.results.engine import duration_ns
 from airwnd.scenario.scenario import Scenario
 from airwnd.study.batch.task import Task
-from airwnd.study.sweeps.axes import Axis, plain
 from airwnd.study.stacks import with_options
+from airwnd.study.sweeps.axes import Axis, plain
 from airwnd.study.transfers import Outside, single_transfer
 from airwnd.support.errors import InputError
 from airwnd.support.memory import share
