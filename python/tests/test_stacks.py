@@ -163,16 +163,20 @@ def test_a_sweep_over_stacks_compares_them_by_seed(
     offer = f"[{stacks.GROUP}]\nfast = test_stacks_fast:connect\n"
     (package / "entry_points.txt").write_text(offer, encoding="utf-8")
     monkeypatch.syspath_prepend(str(folder))
-    words = ("--grid", "stack=mine.py:connect,fast:some", "--seeds", "3", "--jobs", "1", "--ue", "phone")
+    half = "\n\ndef half(seed):\n    return connect(seed, rate_bps=480_000)\n"
+    (folder / "mine.py").write_text(MINE + half, encoding="utf-8")
+    grid = "stack=mine.py:connect,mine.py:half,fast:some"
+    words = ("--grid", grid, "--seeds", "3", "--jobs", "1", "--ue", "phone")
     done = cli("sweep", "cell.toml", *words, "--out", "swept")
     assert (done.returncode, done.stderr) == (0, "")
     done = cli("compare", "swept", "--group", "stack", "--column", "goodput_kbps", "--json")
     assert (done.returncode, done.stderr) == (0, "")
-    first, second = json.loads(done.stdout)["differences"]
-    assert (first["value"], second["value"]) == ("mine.py:connect", "fast:some")
-    assert second["difference"]["mean"] == pytest.approx(960, rel=0.02)
+    found = {each["value"]: each["difference"] for each in json.loads(done.stdout)["differences"]}
+    assert list(found) == ["mine.py:connect", "mine.py:half", "fast:some"]
+    assert found["mine.py:half"]["mean"] == pytest.approx(-480, rel=0.02)
+    assert found["fast:some"]["mean"] == pytest.approx(960, rel=0.02)
     again = cli("sweep", "cell.toml", *words, "--out", "swept")
-    assert "6 runs of 2 settings in 0 s, 6 of them finished earlier" in again.stdout
+    assert "9 runs of 3 settings in 0 s, 9 of them finished earlier" in again.stdout
     done = cli("stack", "fast:some", "cell.toml", "--cc", "some")
     assert done.stderr == "airwnd: fast:some: the option cc=some is given, too\n"
 
