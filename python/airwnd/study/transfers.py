@@ -204,7 +204,7 @@ def _with_ids(columns: Mapping[str, Any], names: Mapping[str, Transfer]) -> Mapp
 
 
 def digest_of(name: str) -> str:
-    """Return the digest of a stack's code: its function, its file or module, and the package that offers it."""
+    """Return the digest of a stack's code: function, file or module, and the package that offers it."""
     found = hashlib.sha256()
     for part in _parts(name):
         found.update(part)
