@@ -230,6 +230,9 @@ class Words(Echo):
         ),
         (lambda p: p.run(Words(), Echo(), 1, ue="phone"), "Words.transmit returned str instead of bytes"),
         (lambda p: (p.finish(), p.finish()), "the path is finished"),
+        (lambda p: (p.open("phone"), p.finish(), p.send(0, b"x", from_ue=True)), "the path is finished"),
+        (lambda p: (p.finish(), p.advance(2)), "the path is finished"),
+        (lambda p: (p.finish(), p.poll()), "the path is finished"),
     ],
 )
 def test_a_wrong_call_has_one_line(call: object, message: str) -> None:

@@ -151,6 +151,36 @@ def test_a_sweep_varies_options_of_a_stack_and_keys_of_the_scenario(folder: Path
     assert "8 runs of 4 settings in 0 s, 8 of them finished earlier" in again.stdout
 
 
+def test_a_sweep_over_stacks_compares_them_by_seed(
+    folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faster = MINE.replace("rate_bps=960_000", "rate_bps=1_920_000")
+    (folder / "test_stacks_fast.py").write_text(faster, encoding="utf-8")
+    # The processes of the sweep find the package, too.
+    package = folder / "fast-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Name: fast\nVersion: 1.0\n", encoding="utf-8")
+    offer = f"[{stacks.GROUP}]\nfast = test_stacks_fast:connect\n"
+    (package / "entry_points.txt").write_text(offer, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(folder))
+    half = "\n\ndef half(seed):\n    return connect(seed, rate_bps=480_000)\n"
+    (folder / "mine.py").write_text(MINE + half, encoding="utf-8")
+    grid = "stack=mine.py:connect,mine.py:half,fast:some"
+    words = ("--grid", grid, "--seeds", "3", "--jobs", "1", "--ue", "phone")
+    done = cli("sweep", "cell.toml", *words, "--out", "swept")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = cli("compare", "swept", "--group", "stack", "--column", "goodput_kbps", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = {each["value"]: each["difference"] for each in json.loads(done.stdout)["differences"]}
+    assert list(found) == ["mine.py:connect", "mine.py:half", "fast:some"]
+    assert found["mine.py:half"]["mean"] == pytest.approx(-480, rel=0.02)
+    assert found["fast:some"]["mean"] == pytest.approx(960, rel=0.02)
+    again = cli("sweep", "cell.toml", *words, "--out", "swept")
+    assert "9 runs of 3 settings in 0 s, 9 of them finished earlier" in again.stdout
+    done = cli("stack", "fast:some", "cell.toml", "--cc", "some")
+    assert done.stderr == "airwnd: fast:some: the option cc=some is given, too\n"
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("words", "message"),
@@ -158,8 +188,10 @@ def test_a_sweep_varies_options_of_a_stack_and_keys_of_the_scenario(folder: Path
         (("--grid", "stack.cc=a,b"), "grid stack.cc: name the stack with --stack"),
         (
             ("--stack", "mine.py:connect", "--grid", "stack=a,b"),
-            "grid stack: cannot be varied; name an option",
+            "grid stack: --stack mine.py:connect is given, too",
         ),
+        (("--grid", "stack=mine.py:connect,mime"), "mime: no such stack"),
+        (("--seeds", "2", "--ue", "phone"), "ue phone: is that of a stack; name the stack with --stack"),
         (
             ("--stack", "mine.py:connect", "--grid", "stack.speed=1,2"),
             "mine.py:connect: unknown option `speed`",

@@ -98,7 +98,7 @@ def stack(
 
     \b
     STACK
-    quinn                 a stack of an installed package, such as airwnd-stacks
+    quinn, quinn:bbr      a stack of an installed package, such as airwnd-stacks
     my_stack.py:connect   a Python function, which is executed
 
     The function gets a seed, and returns the endpoint at the UE and that at the server. Flows of the scenario

@@ -69,7 +69,8 @@ if TYPE_CHECKING:
     metavar="NAME",
     shell_complete=completion.stacks,
     help="Run a transfer of a stack, as of `airwnd stack`, beside the flows of the scenario. Its options are "
-    "keys, as in --grid stack.cc=cubic,bbr; it is the flow `stack` in the results.",
+    "keys, as in --grid stack.cc=cubic,bbr, and so is the stack itself: --grid stack=quinn:bbr,smoltcp:reno. "
+    "It is the flow `stack` in the results.",
 )
 @click.option("--ue", metavar="NAME", help="UE of the stack's transfer; default: the first.")
 @click.option(

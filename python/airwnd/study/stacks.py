@@ -22,7 +22,10 @@ from airwnd.text.quantities import one_line
 GROUP = "airwnd.stacks"
 """Group of entry points under which installed packages offer stacks."""
 
-FORMS = '"file.py:function", "package.module:function", or the name of an installed stack'
+FORMS = (
+    '"file.py:function", "package.module:function", or the name of an installed stack, also with its '
+    'congestion control as in "quinn:bbr"'
+)
 
 _NAMED = re.compile(r"(?P<where>.+):(?P<function>[^\W\d]\w*)")
 
@@ -65,7 +68,8 @@ def find(name: str, options: Mapping[str, Any]) -> Stack:
     ----------
     name
         ``"file.py:function"``, ``"package.module:function"``, or the name under which an installed package
-        offers a stack in the group of entry points ``airwnd.stacks``.
+        offers a stack in the group of entry points ``airwnd.stacks``, with its option `cc` after a colon, as
+        in ``"quinn:bbr"``, or without.
     options
         Options of the stack: keyword arguments of the function.
 
@@ -79,12 +83,29 @@ def find(name: str, options: Mapping[str, Any]) -> Stack:
     InputError
         If there is no such function, or it takes other options.
     """
+    name, options = with_options(name, options)
     match = _NAMED.fullmatch(name)
     make = _of_code(name, match["where"], match["function"]) if match else _installed(name)
     if not callable(make):
         raise InputError(f"{name}: expected a function that returns two endpoints, found {make!r:.60}")
     _check_options(name, make, options)
     return Stack(name, make, options)
+
+
+def with_options(name: str, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the name of a stack without its congestion control, and all options.
+
+    Raises
+    ------
+    InputError
+        If the options name a congestion control, too.
+    """
+    offered, colon, cc = name.partition(":")
+    if not colon or offered not in installed():
+        return name, dict(options)
+    if "cc" in options:
+        raise InputError(f"{name}: the option cc={options['cc']} is given, too")
+    return offered, {"cc": cc, **options}
 
 
 def installed() -> dict[str, EntryPoint]:

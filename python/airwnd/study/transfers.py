@@ -16,7 +16,7 @@ from airwnd.results.engine import duration_ns
 from airwnd.results.raw import Raw
 from airwnd.scenario import path as network
 from airwnd.scenario.scenario import Scenario
-from airwnd.study.stacks import Stack, find, installed
+from airwnd.study.stacks import Stack, find, installed, with_options
 from airwnd.support.errors import EngineError, InputError
 
 #: Id and group of the transfer of a sweep.
@@ -204,7 +204,7 @@ def _with_ids(columns: Mapping[str, Any], names: Mapping[str, Transfer]) -> Mapp
 
 
 def digest_of(name: str) -> str:
-    """Return the digest of a stack's code: of its file or module, and of the package that offers it."""
+    """Return the digest of a stack's code: function, file or module, and the package that offers it."""
     found = hashlib.sha256()
     for part in _parts(name):
         found.update(part)
@@ -212,11 +212,13 @@ def digest_of(name: str) -> str:
 
 
 def _parts(name: str) -> Iterator[bytes]:
-    where = name.rpartition(":")[0]
+    name, _ = with_options(name, {})
+    where, _, function = name.rpartition(":")
+    point = installed().get(name)
+    yield (function if point is None else point.attr).encode()
     if where.endswith(".py"):
         yield Path(where).read_bytes()
         return
-    point = installed().get(name)
     module = where if point is None else point.module
     spec = importlib.util.find_spec(module)
     if spec is not None and spec.origin is not None:

@@ -122,7 +122,7 @@ def _outside(text: str, prefix: str, rest: str, given: dict[str, Any]) -> Subjec
     if prefix == "stack":
         return _stack(text, rest, given)
     if prefix in stacks.installed():
-        return _stack(text, prefix, {"cc": rest, **given})
+        return _stack(text, *stacks.with_options(text, given))
     if prefix in _OFFERED:
         raise InputError(f"{text}: the stack {prefix} is not installed; the package airwnd-stacks has it")
     return None

@@ -98,7 +98,8 @@ def sweep(  # noqa: PLR0913
     stack
         Name of a stack, as for ``airwnd stack``, of which a transfer runs beside the flows of the scenario:
         the flow ``stack`` in the results. Its options are keys, as in ``grid={"stack.cc": ["reno", "bbr"]}``.
-        Naming a file or a module executes it. ``None``: no stack.
+        Naming a file or a module executes it. ``None``: that of the key ``stack``, as in
+        ``grid={"stack": ["quinn:bbr", "smoltcp:reno"]}``, or none.
     ue
         UE of that transfer; ``None``: the first.
     progress

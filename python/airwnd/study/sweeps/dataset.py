@@ -130,7 +130,7 @@ class DataSet:
             "grid": [_axis(axis) for axis in design.grid],
             "random": [_axis(axis) for axis in design.random],
             "scenario": self._scenario,
-            **({} if design.stack is None else {"stack": {"name": design.stack, "ue": design.ue}}),
+            **({"stack": {"name": design.stack, "ue": design.ue}} if design.has_stack else {}),
         }
         write_atomically(self._folder / FILE, json.dumps(manifest, indent=1, allow_nan=False) + "\n")
 

@@ -11,6 +11,7 @@ from airwnd._native import ScenarioError
 from airwnd.results.engine import duration_ns
 from airwnd.scenario.scenario import Scenario
 from airwnd.study.batch.task import Task
+from airwnd.study.stacks import with_options
 from airwnd.study.sweeps.axes import Axis, plain
 from airwnd.study.transfers import Outside, single_transfer
 from airwnd.support.errors import InputError
@@ -51,7 +52,7 @@ class Design:
         Sampling interval of the time series, as in ``"100ms"``; ``None``: no series.
     stack
         Stack with a transfer beside the flows of the scenario, whose options are axes, as in ``stack.cc``;
-        ``None``: none.
+        ``None``: that of the axis ``stack``, or none.
     ue
         UE of that transfer; ``None``: the first.
     """
@@ -81,12 +82,14 @@ class Design:
                 key = self.axes[places.index(place)].key
                 raise InputError(f"{key} is varied twice; give all its values at once")
         for axis in self.axes:
-            if axis.key == _STACK:
-                raise InputError(f"{axis.option} stack: cannot be varied; name an option, as in stack.cc")
-            if axis.steps[0] == _STACK and self.stack is None:
+            if axis.key == _STACK and self.stack is not None:
+                raise InputError(f"{axis.option} stack: --stack {self.stack} is given, too")
+            if axis.steps[0] == _STACK and not self.has_stack:
                 raise InputError(f"{axis.option} {axis.key}: name the stack with --stack")
             if axis.key in _TAKEN:
                 raise InputError(f"{axis.option} {axis.key}: cannot be varied; {_TAKEN[axis.key]}")
+        if self.ue is not None and not self.has_stack:
+            raise InputError(f"ue {self.ue}: is that of a stack; name the stack with --stack")
         points = {len(axis.values): axis for axis in self.random}
         if len(points) > 1:
             found = ", ".join(f"{axis.key} has {number}" for number, axis in points.items())
@@ -115,6 +118,11 @@ class Design:
         """All axes, those of the grid first."""
         return (*self.grid, *self.random)
 
+    @property
+    def has_stack(self) -> bool:
+        """Whether a stack has a transfer."""
+        return self.stack is not None or any(axis.key == _STACK for axis in self.axes)
+
     def settings(self) -> Iterator[Setting]:
         """Yield all settings; the random point changes fastest, then the last axis of the grid."""
         points = list(zip(*(axis.values for axis in self.random), strict=True)) or [()]
@@ -128,15 +136,16 @@ class Design:
         return Task(scenario, seed, self.series, self._outside(scenario, setting))
 
     def _outside(self, scenario: Scenario, setting: Setting) -> Outside | None:
-        if self.stack is None:
+        if not self.has_stack:
             return None
-        options = {
+        given = {
             ".".join(axis.steps[1:]): plain(value)
             for axis, value in zip(self.axes, setting, strict=True)
             if axis.steps[0] == _STACK
         }
+        name, options = with_options(str(given.pop("", self.stack)), given)
         is_upload = bool(options.pop("upload", False))
-        return single_transfer(self.stack, options, scenario.resolved, self.ue, is_upload=is_upload)
+        return single_transfer(name, options, scenario.resolved, self.ue, is_upload=is_upload)
 
     def scenario_for(self, setting: Setting) -> Scenario:
         """Return the scenario of a setting; an error names the option that caused it."""
