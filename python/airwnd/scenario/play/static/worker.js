@@ -119,7 +119,7 @@
     const [kinds, words] = events.event ?? [[], []];
     const found = [];
     for (let i = 0; i < places.length; i++) {
-      if (watched.includes(ids[places[i]])) found.push({ time: events.time_s[i], flow: ids[places[i]], kind: words[kinds[i]] });
+      if (watched.flows.includes(ids[places[i]])) found.push({ time: events.time_s[i], flow: ids[places[i]], kind: words[kinds[i]] });
     }
     return found;
   }
