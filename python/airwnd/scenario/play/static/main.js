@@ -145,7 +145,8 @@ function showControls() {
   find("pace").value = state.pace;
   find("toml").value = state.own ?? toml(state.a, state.places);
   find("places").hidden = !state.places.size || state.own !== null;
-  find("local").textContent = `airwnd run playground.toml --set duration=60s${state.own === null ? "" : ` --set seed=${state.a.seed}`}`;
+  const seed = state.own === null || seedOf() === undefined ? "" : ` --set seed=${seedOf()}`;
+  find("local").textContent = `airwnd run playground.toml --set duration=60s${seed} --series 20ms --out playground && airwnd view playground`;
   // Map and PRBs are those of the first configuration.
   for (const caption of document.querySelectorAll("figcaption[data-name]")) (caption.querySelector("span") ?? caption).textContent = caption.dataset.name + (state.b ? " (A)" : "");
   const names = { a: "A", b: "B" };
@@ -465,7 +466,7 @@ async function explore() {
   say("runs the scenarios for the explorer…");
   try {
     const scenarios = state.own !== null ? [state.own] : [state.a, state.b].filter(Boolean).map((each) => toml(each, state.places));
-    const { page } = await sides[0].engine.request("explore", { scenarios, seed: seedOf(), seconds: clock });
+    const { page } = await sides[0].engine.request("explore", { scenarios, seed: seedOf(), seconds: clock, fragment: location.hash });
     const address = new URL(page, location.href).href;
     if (opened) opened.location.replace(address);
     say(opened ? "the explorer is open" : `the explorer is at ${address}`);

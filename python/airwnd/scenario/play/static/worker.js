@@ -77,8 +77,11 @@
       return { outcome };
     },
 
-    /** Runs a scenario to its end without a session, with messages about the progress. */
-    run({ toml, overrides, seed, interval, progress }, number) {
+    /**
+     * Runs a scenario to its end without a session, with messages about the progress. Time series and events are texts,
+     * or rows if `rows` is set.
+     */
+    run({ toml, overrides, seed, interval, progress, rows }, number) {
       const checked = new wasm_bindgen.Scenario(toml, overrides ?? []);
       const run = checked.begin(seed ?? checked.seed(), interval ?? 0, 4e9);
       const { duration } = JSON.parse(checked.resolved());
@@ -87,10 +90,12 @@
         ended = run.advance(100);
         if (progress) self.postMessage({ number, progress: run.now, duration });
       }
-      const series = interval ? text(run.series()) : null;
+      const table = rows ? plain : text;
+      const series = interval ? table(run.series()) : null;
+      const events = rows ? plain(run.events()) : null;
       const outcome = run.finish();
       checked.free();
-      return { outcome, series, wall: performance.now() - start };
+      return { outcome, series, events, wall: performance.now() - start };
     },
   };
 
