@@ -721,7 +721,7 @@ def test_a_reader_adds_a_value_of_an_axis(open_web: OpenWeb, tmp_path: Path) -> 
         "10",
     ]
     page.get_by_label("short runs").check()
-    page.get_by_label("seeds").fill("1")
+    page.get_by_label("seeds", exact=True).fill("1")
     page.get_by_role("button", name="run and judge").click()
     expect(page.locator("#status")).to_have_text(re.compile(r" runs in "), timeout=HANG_MS)
     assert "own values of Connections" in page.locator("#verdict").inner_text()
@@ -731,6 +731,8 @@ def test_a_reader_adds_a_value_of_an_axis(open_web: OpenWeb, tmp_path: Path) -> 
     # A refused value is one line, and the page goes on.
     page.get_by_label("set the key").fill("flow[0].cc")
     page.get_by_label("to", exact=True).fill("<img src=x onerror=alert(1)>")
+    assert page.locator("#plan").inner_text() == "the axis Sender sets flow[0].cc: choose among its levels"
+    page.get_by_label("set the key").fill("tcp.stack")
     page.get_by_role("button", name="run and judge").click()
     page.wait_for_selector("#status.error")
     assert "\n" not in page.locator("#status").inner_text()
@@ -743,7 +745,7 @@ def test_axe_finds_no_violations_where_claims_are_judged(
 ) -> None:
     page = open_web(file=judging(tmp_path, "nr/senders"), strict=False, theme=theme, width=width)
     page.get_by_label("short runs").check()
-    page.get_by_label("seeds").fill("1")
+    page.get_by_label("seeds", exact=True).fill("1")
     for level in ("FR1 TDD, loaded", "FR2 with blockage"):
         page.get_by_label(level).uncheck()
     page.get_by_role("button", name="run and judge").click()

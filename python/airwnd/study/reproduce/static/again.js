@@ -181,7 +181,9 @@ function plan() {
   const total = missing().length;
   const length = isQuick() && experiment.quick.set.duration ? `${JSON.parse(experiment.quick.set.duration)}` : `${experiment.duration} s`;
   find("plan").textContent = total ? `${total} runs of ${length} to do` : "all runs are done";
-  find("run").disabled = needed().length === 0;
+  const setting = experiment.axes.find(({ levels }) => levels.some(({ set }) => own() && own()[0] in set));
+  if (setting) find("plan").textContent = `the axis ${setting.label} sets ${own()[0]}: choose among its levels`;
+  find("run").disabled = needed().length === 0 || setting !== undefined;
   const set = own() ? ` --set '${own().join("=").replaceAll("'", "'\\''")}'` : "";
   find("command").textContent = `airwnd reproduce ${experiment.name}${isQuick() ? " --quick" : ""} --seeds ${seeds()}${set}`;
   find("claim-text").textContent = `${claim().text} (${claim().source})`;
