@@ -39,6 +39,8 @@ let clock = 0;
 let last = null;
 let advancing = false;
 let told = 0;
+/** Sum of the times of the shown configurations in the newest picture. */
+let pictured = NaN;
 /** Simulated time up to which a replay runs as fast as possible. */
 let skipTo = 0;
 /** Frames and simulated time since `since`, and the rates of the last second. */
@@ -245,6 +247,10 @@ function frame(at) {
     last = at;
     advance({ to: target(elapsed), budget: BUDGET });
   }
+  // A slow simulation, or one that is paused, has nothing new in most frames.
+  const present = shown().reduce((sum, { now }) => sum + now, 0);
+  if (present === pictured && !map.moved && at - told < TEXTS) return;
+  pictured = present;
   draw(at);
 }
 
