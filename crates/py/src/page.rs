@@ -13,10 +13,8 @@ pub struct PageScenario(airwnd_page::Checked);
 #[pymethods]
 impl PageScenario {
     #[new]
-    #[pyo3(signature = (toml, overrides=Vec::new()))]
-    #[allow(clippy::needless_pass_by_value, reason = "PyO3 extracts lists to owned values")]
-    fn new(toml: &str, overrides: Vec<(String, String)>) -> PyResult<PageScenario> {
-        airwnd_page::Checked::new(toml, &overrides).map(PageScenario).map_err(scenario_error)
+    fn new(toml: &str) -> PyResult<PageScenario> {
+        airwnd_page::Checked::new(toml, &[]).map(PageScenario).map_err(scenario_error)
     }
 
     /// Seed that the scenario states.

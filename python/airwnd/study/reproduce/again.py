@@ -6,14 +6,14 @@ The page has the experiment as data, with each check's expression as a tree, and
 
 import ast
 import math
+import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
 
 import airwnd
-from airwnd import _native
-from airwnd._native import ScenarioError, parse_span
-from airwnd.scenario.play.explore import toml
+from airwnd._native import parse_span
 from airwnd.scenario.scenario import as_toml
 from airwnd.study.reproduce.axis import Axis
 from airwnd.study.reproduce.claims import Check, Claim
@@ -23,6 +23,8 @@ from airwnd.study.reproduce.statistics import CONFIDENCE, MIN_SEEDS
 from airwnd.study.reproduce.verdict import CLASSES
 from airwnd.support.files import read_text
 from airwnd.view.pages import data_link, environment, sealed
+from airwnd.vocabulary.algorithms import catalogue
+from airwnd.vocabulary.sections import sections
 
 #: Most seeds that the page offers: a full reproduction has other means.
 MAX_SEEDS = 20
@@ -42,17 +44,9 @@ def obstacle(experiment: Experiment) -> str:
         return "it has no claims"
     if experiment.measured is not None:
         return "it is measured on real machines, not simulated"
-    # What the page's engine cannot read, such as files, are single values: each level once is enough.
-    left = {(axis.name, level) for axis in experiment.axes for level in axis.names}
-    for number, setting in enumerate(experiment.settings()):
-        new = left.intersection(zip(experiment.space.by_name, setting, strict=True))
-        if not new and number:
-            continue
-        left -= new
-        try:
-            _native.PageScenario(toml(experiment.scenario_for(setting, {}).resolved))
-        except ScenarioError as error:
-            return str(error)
+    for scenario in experiment.scenarios({}).values():
+        if file := next(_files(scenario.resolved), None):
+            return f"it reads {file}, and a page reads no files"
     return ""
 
 
@@ -105,6 +99,27 @@ def html(experiment: Experiment, *, engine: str = "") -> str:
         "engine": engine,
     }
     return sealed(lambda number: template.render(**content, number=number))
+
+
+def _files(value: object) -> Iterator[str]:
+    """Yield the values of a resolved scenario that name files or code; included link traces are words."""
+    match value:
+        case Mapping():
+            for key, each in value.items():
+                if key in _paths() and isinstance(each, str) and re.search(r"[/.]", each):
+                    yield each
+                yield from _files(each)
+        case list():
+            for each in value:
+                yield from _files(each)
+
+
+@cache
+def _paths() -> frozenset[str]:
+    members = [member for family in catalogue() for member in family.members]
+    keys = [key for section in sections().values() for key in section.keys.values()]
+    params = [param for member in members for param in member.params]
+    return frozenset({"class", *(each.name for each in (*params, *keys) if each.unit == "path")})
 
 
 def _axis(axis: Axis) -> dict[str, Any]:

@@ -222,8 +222,8 @@ def _templates() -> "jinja2.Environment":
     templates.globals["plotly"] = f"../{ASSETS}/{PLOTLY}"
     templates.globals["dark"] = interactive.DARK
     templates.globals["min_seeds"] = MIN_SEEDS
-    others: dict[str | None, str] = {None: "none", NO_RESULT: "none"}
-    templates.globals["classes"] = {**CLASSES, **others}
+    classes: dict[Any, str] = {**CLASSES, None: "none", NO_RESULT: "none"}
+    templates.globals["classes"] = classes
     return templates
 
 
