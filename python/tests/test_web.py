@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -504,6 +505,54 @@ def test_files_can_be_exported(open_web: OpenWeb, tmp_path: Path) -> None:
         assert set(tags) <= {"svg", "rect", "g", "clipPath", "path", "text"}
         assert tags.count("path") > 20
         assert word in {element.text for element in root.iter()}
+
+
+def test_a_thousand_ues_leave_the_page_responsive(
+    open_web: OpenWeb, shoot: Shoot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = open_web("#cells=21&ues=999&background=web")
+    reach(page, 0.6)
+    begun, start = time.monotonic(), time_of(page)
+    page.wait_for_timeout(10_000)
+    pace = (time_of(page) - start) / (time.monotonic() - begun)
+    frames = float(page.locator("html").get_attribute("data-frames") or "nan")
+    engine = int(page.locator("html").get_attribute("data-memory") or 0) / 1e6
+    shoot(page, "thousand")
+    begun = time.monotonic()
+    page.get_by_role("button", name="pause").click()
+    expect(page.locator("#status")).to_have_text("paused", timeout=HANG_MS)
+    click = time.monotonic() - begun
+    begun = time.monotonic()
+    page.get_by_label("Congestion control").select_option("bbr")
+    expect(page.locator("#status")).to_have_text("", timeout=HANG_MS)
+    again = time.monotonic() - begun
+    figures = f"{frames:.0f} frames/s, {pace:.3f} s per second, engine {engine:.0f} MB"
+    with capsys.disabled():
+        print(f"\n1000 UEs: {figures}; click {click:.2f} s, new start {again:.1f} s")  # noqa: T201
+    # Bounds for a machine that does much else.
+    assert pace > 0.002
+    assert frames > 5
+    assert engine < 300
+    assert click < 5
+
+
+def test_memory_is_constant(open_web: OpenWeb, capsys: pytest.CaptureFixture[str]) -> None:
+    """Over ten simulated minutes, after the five in which the kept past fills."""
+    page = open_web("#pace=max&ues=1&background=web", width=390, height=400)
+    tools = page.context.new_cdp_session(page)
+    found = []
+    for seconds in (300, 600, 900):
+        reach(page, seconds)
+        tools.send("HeapProfiler.collectGarbage")
+        heap = tools.send("Runtime.getHeapUsage")["usedSize"] / 1e6
+        nodes = tools.send("Memory.getDOMCounters")["nodes"]
+        found.append((heap, int(page.locator("html").get_attribute("data-memory") or 0) / 1e6, nodes))
+    with capsys.disabled():
+        print("\n" + "; ".join(f"{heap:.1f} MB, engine {engine:.1f} MB" for heap, engine, _ in found))  # noqa: T201
+    heaps, engines, nodes = zip(*found, strict=True)
+    assert max(heaps) < 25
+    assert len(set(engines)) == 1
+    assert max(nodes) < min(nodes) + 100
 
 
 @pytest.mark.parametrize("step", range(1, 7))
