@@ -123,17 +123,16 @@ def _paths() -> frozenset[str]:
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
+    # A reader can add a value if the levels are the values of one key.
     keys = {key for level in axis.levels for key in level.changes}
+    are_values = all([level.name] == list(map(str, level.changes.values())) for level in axis.levels)
     return {
         "name": axis.name,
         "label": axis.label,
         "open": axis.open is not None,
         "shown": axis.shown,
         "when": axis.when,
-        # A reader can add a value if the levels are values of one key.
-        "key": keys.pop()
-        if len(keys) == 1 and all(len(level.changes) == 1 for level in axis.levels)
-        else None,
+        "key": keys.pop() if len(keys) == 1 and are_values else None,
         "levels": [
             {
                 "name": level.name,
