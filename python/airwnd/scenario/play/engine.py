@@ -161,7 +161,7 @@ def run(message: Mapping[str, Any]) -> dict[str, Any]:
     scenario = _native.Scenario(toml, "scenario", "toml", overrides, False, PLUGIN_TIMEOUT_S, lambda _: None)
     interval = round(_number(message, "interval", 0, 10_000) * 1e6)
     seed = int(_number(message, "seed", 0, 2**64 - 1))
-    outcome, tables = scenario.run(seed, interval or None, None)
+    outcome, tables = scenario.run(seed, interval or None, None, max_memory=memory.share(_KEPT))
     return {"outcome": outcome, **{name: plain(tables.get(name, {})) for name in ("series", "events")}}
 
 
