@@ -1,11 +1,13 @@
 """``airwnd play``: the engine behind the page, and who may reach it."""
 
+import base64
 import http.client
 import json
 import re
 import signal
 import subprocess
 import threading
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -125,6 +127,11 @@ def test_a_step_is_one_tti(playground: Playground) -> None:
         ({"task": "describe", "families": ["x"]}, "families: expected some of"),
         ({"task": "explore", "scenarios": [CELL], "seconds": 1e9}, "runs of at most 600 s"),
         ({"task": "explore", "scenarios": [], "seconds": 1}, "scenarios: expected one or two texts"),
+        (
+            {"task": "explore", "scenarios": [CELL], "seconds": 1, "fragment": "javascript:alert(1)"},
+            "fragment: expected the part of the page's address from # on",
+        ),
+        ({"task": "run", "toml": CELL, "overrides": ["flow[0].cc", "cubicc"]}, "did you mean `cubic`?"),
     ],
 )
 def test_a_bad_request_is_one_line(playground: Playground, message: dict[str, Any], error: str) -> None:
@@ -143,10 +150,83 @@ def test_old_simulations_are_not_kept() -> None:
 
 
 def test_a_run_opens_in_the_explorer(playground: Playground) -> None:
-    found = ask(playground, task="explore", scenarios=[CELL, CELL], seed=3, seconds=0.2)["result"]
+    message = {"scenarios": [CELL, CELL], "seed": 3, "seconds": 0.2, "fragment": "#cc=bbr&b.cc=cubic"}
+    found = ask(playground, task="explore", **message)["result"]
     status, page = request(playground, "GET", f"/{playground.token}/{found['page']}")
     assert status == 200
     assert "<title>A, B" in page
+    assert '<a href="./#cc=bbr&amp;b.cc=cubic">back to the playground</a>' in page
+
+
+def test_a_page_of_the_explorer_has_the_command_of_the_playground(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "cell.toml").write_text(CELL, encoding="utf-8")
+    cli("run", "cell.toml", "--series", "50ms", "--out", "a run", cwd=tmp_path)
+    cli("view", "a run", "--no-open", cwd=tmp_path)
+    assert "<code>airwnd play &#39;a run&#39;</code>" in (tmp_path / "a run.html").read_text(encoding="utf-8")
+
+
+def test_a_run_for_the_page_has_the_results_of_a_run(playground: Playground) -> None:
+    overrides = ["flow[0].cc", "bbr", "ue[0].count", "3"]
+    found = ask(playground, task="run", toml=CELL, overrides=overrides, seed=7, interval=50)["result"]
+    run = airwnd.Scenario.from_toml(CELL).override([("flow[0].cc", "bbr"), ("ue[0].count", "3")])
+    expected = run.run(seed=7, series="50ms")
+    assert json.loads(found["outcome"]) == expected.outcome
+    assert found["series"]["time_s"] == expected.series["time_s"].to_list()
+    assert found["events"]["event"] == expected.events["event"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("name", "fragment"),
+    [("cc/bbr", "#cc=bbr"), ("codel", "#queue=codel"), ("linux", None), ("ue.mobility", None)],
+)
+def test_explain_leads_to_the_playground(cli: Cli, name: str, fragment: str | None) -> None:
+    (topic,) = [each for each in json.loads(cli("explain", name, "--json").stdout) if "toml" in each]
+    found = topic["playground"]
+    if fragment:
+        assert found == fragment
+    else:
+        packed = found.removeprefix("#toml=")
+        text = zlib.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))).decode()
+        assert topic["toml"] in text
+        airwnd.Scenario.from_toml(text)
+    assert f"Live in a browser: `airwnd play --show {topic['name']}`" in cli("explain", name).stdout.replace(
+        "\n  ", " "
+    )
+
+
+def test_a_key_that_names_a_file_has_no_live_scenario(cli: Cli) -> None:
+    assert "Live in a browser" not in cli("explain", "ue.replay.path").stdout
+    done = cli("play", "--no-open", "--show", "ue.replay.path")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "airwnd: --show ue.replay.path: no scenario of the page has it alone\n",
+    )
+
+
+def test_claims_of_an_experiment_are_judged_behind_the_page(tmp_path: Path) -> None:
+    with running(
+        command_words("play", "--no-open", "nr/senders"), tmp_path, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        found = re.fullmatch(r"page: http://(127\.0\.0\.1:\d+)(/[\w-]+/)\n", process.stdout.readline())
+        assert found
+        connection = http.client.HTTPConnection(found[1])
+        connection.request("GET", found[2])
+        page = connection.getresponse().read().decode()
+        connection.close()
+        process.send_signal(signal.SIGINT)
+    assert "connect-src 'self'" in page
+    assert '"remote": true' in page
+
+
+def test_an_experiment_that_is_measured_is_one_line(cli: Cli) -> None:
+    done = cli("play", "--no-open", "stacks/bus")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "airwnd: stacks/bus: its claims cannot be judged in a page: it is measured on real machines, "
+        "not simulated\n",
+    )
+    assert "a paper; give one of its experiments" in cli("play", "--no-open", "nr").stderr
 
 
 def test_a_run_opens_in_the_playground(cli: Cli, tmp_path: Path) -> None:

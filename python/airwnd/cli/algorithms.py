@@ -139,8 +139,8 @@ def explain(name: tuple[str, ...], every: bool, limits: bool, as_json: bool) -> 
 
 def _as_json(topic: "Topic") -> dict[str, Any]:
     found = {"kind": type(topic.what).__name__.lower(), **_inner(topic.what), "name": topic.name}
-    toml = _toml(topic)
-    return {**found, "toml": toml} if toml else found
+    further = {"toml": _toml(topic), "playground": live(topic)}
+    return {**found, **{key: value for key, value in further.items() if value}}
 
 
 def _inner(value: Any) -> Any:
@@ -192,10 +192,30 @@ def _explain(topic: "Topic", *, every: bool) -> None:
             _explain_term(term)
         case stack:
             _explain_stack(stack, every=every)
+    _explain_use(topic)
+
+
+def _explain_use(topic: "Topic") -> None:
+    """Print how a scenario uses a topic, and the command that shows it live."""
     if toml := _toml(topic):
         click.echo("\nIn a scenario")
         for line in toml.splitlines():
             click.echo(f"  {line}")
+    if live(topic):
+        click.echo(f"\nLive in a browser: `airwnd play --show {topic.name.partition(', ')[0]}`")
+
+
+def live(topic: "Topic") -> str | None:
+    """Return the fragment of the playground's address that shows a topic; ``None``: none does."""
+    from airwnd.scenario.play import showing
+    from airwnd.vocabulary.algorithms import Algorithm
+
+    if isinstance(topic.what, Algorithm) and not any(each.required for each in topic.what.params):
+        family, name = topic.what.family, topic.what.name
+        if found := showing.of_algorithm(family, name):
+            return found
+    toml = _toml(topic)
+    return showing.of_toml(toml) if toml else None
 
 
 def _toml(topic: "Topic") -> str:

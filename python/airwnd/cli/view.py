@@ -1,5 +1,6 @@
 """``airwnd view``."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -27,7 +28,7 @@ def view(runs: tuple[Path, ...], out: Path | None, wanted: bool) -> None:
     first = runs[0].resolve()
     page = out or first.with_name(f"{first.name}.html")
     viewer.check(page)
-    viewer.write(viewer.load(runs), page)
+    viewer.write(viewer.load(runs), page, shlex.join(["airwnd", "play", str(runs[0])]))
     click.echo(f"page: {page}")
     if wanted:
         viewer.show(page)

@@ -15,12 +15,15 @@ from airwnd.view.content import content
 from airwnd.view.pages import data_link, environment, sealed
 
 
-def write(runs: Mapping[str, RunData], page: Path | None = None) -> Path:
-    """Write a page about runs, given by name; without a path, to a temporary folder."""
+def write(runs: Mapping[str, RunData], page: Path | None = None, command: str = "") -> Path:
+    """Write a page about runs, given by name; without a path, to a temporary folder.
+
+    `command` opens the first of them in the playground; the page shows it.
+    """
     if page is None:
         page = Path(tempfile.mkdtemp(prefix="airwnd-")) / "run.html"
     check(page)
-    write_atomically(page, html(runs))
+    write_atomically(page, html(runs, command=command))
     return page
 
 
@@ -40,8 +43,8 @@ def show(page: Path | str) -> bool:
     return webbrowser.open(page if isinstance(page, str) else page.resolve().as_uri())
 
 
-def html(runs: Mapping[str, RunData]) -> str:
-    """Render the page."""
+def html(runs: Mapping[str, RunData], *, playground: str = "", command: str = "") -> str:
+    """Render the page, with a link to the playground from which it comes, or a command that opens one."""
     templates = environment("airwnd.view")
     # The order of keys is the order of display.
     templates.policies["json.dumps_kwargs"] = {"allow_nan": False}
@@ -61,6 +64,8 @@ def html(runs: Mapping[str, RunData]) -> str:
             imports={"imports": modules},
             facts=shown.facts,
             arrays=shown.arrays,
+            playground=playground,
+            command=command,
             number=number,
         )
     )

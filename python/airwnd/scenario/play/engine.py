@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from airwnd import _native
+from airwnd.plugins.permission import PLUGIN_TIMEOUT_S
 from airwnd.support import memory
 from airwnd.support.errors import InputError
 
@@ -114,6 +115,8 @@ class Engine:
         task = message.get("task")
         if task == "describe":
             return describe(message.get("families"))
+        if task == "run":
+            return run(message)
         name = _text(message, "name")
         if task == "begin":
             simulation = Simulation(message)
@@ -137,7 +140,9 @@ class Engine:
             "advance": kept.advance,
         }
         if task not in tasks:
-            raise InputError(f"task: unknown value {task!r}; expected begin, describe, {', '.join(tasks)}")
+            raise InputError(
+                f"task: unknown value {task!r}; expected begin, describe, run, {', '.join(tasks)}"
+            )
         return tasks[task](message)
 
 
@@ -147,6 +152,17 @@ def describe(families: object) -> dict[str, list[dict[str, Any]]]:
     if not isinstance(families, list) or not all(family in known for family in families):
         raise InputError(f"families: expected some of {', '.join(known)}")
     return {family: known[family] for family in families}
+
+
+def run(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a scenario to its end, and return its results, time series and events."""
+    toml, texts = _text(message, "toml"), _texts(message, "overrides")
+    overrides = list(zip(texts[::2], texts[1::2], strict=True))
+    scenario = _native.Scenario(toml, "scenario", "toml", overrides, False, PLUGIN_TIMEOUT_S, lambda _: None)
+    interval = round(_number(message, "interval", 0, 10_000) * 1e6)
+    seed = int(_number(message, "seed", 0, 2**64 - 1))
+    outcome, tables = scenario.run(seed, interval or None, None, max_memory=memory.share(_KEPT))
+    return {"outcome": outcome, **{name: plain(tables.get(name, {})) for name in ("series", "events")}}
 
 
 def plain(table: Mapping[str, Any]) -> dict[str, list[Any]]:

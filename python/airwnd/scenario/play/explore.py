@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from airwnd.results.run import RunData
+from airwnd.scenario.play.showing import is_fragment
 from airwnd.scenario.scenario import Scenario, as_toml
 from airwnd.support.errors import InputError
 from airwnd.view.page import html
@@ -22,9 +23,12 @@ def explored(message: Mapping[str, Any]) -> str:
     ----------
     message
         ``scenarios``: one or two in TOML; ``seed``: their seed, ``null`` for their own; ``seconds``: the time
-        that the playground has shown.
+        that the playground has shown; ``fragment``: its state, to which the explorer leads back.
     """
     tomls, seconds, seed = (message.get(key) for key in ("scenarios", "seconds", "seed"))
+    fragment = message.get("fragment", "")
+    if not is_fragment(fragment):
+        raise InputError("fragment: expected the part of the page's address from # on")
     if (
         not isinstance(tomls, list)
         or not 1 <= len(tomls) <= _MAX_SCENARIOS
@@ -39,7 +43,7 @@ def explored(message: Mapping[str, Any]) -> str:
     scenarios = [Scenario.from_toml(toml).with_(duration=duration) for toml in tomls]
     runs = [scenario.run(seed=seed, series="20ms") for scenario in scenarios]
     names = ["playground"] if len(runs) == 1 else ["A", "B"]
-    return html(dict(zip(names, runs, strict=True)))
+    return html(dict(zip(names, runs, strict=True)), playground=f"./{fragment}")
 
 
 def scenario_text(path: Path) -> str:

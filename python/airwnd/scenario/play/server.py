@@ -37,12 +37,14 @@ class Playground:
         TCP port; 0: a free one.
     scenario
         Scenario in TOML with which the page begins; ``None``: that of its controls.
+    page
+        Another page of the same engine; ``None``: the playground.
     """
 
-    def __init__(self, port: int = 0, scenario: str | None = None) -> None:
+    def __init__(self, port: int = 0, scenario: str | None = None, page: str | None = None) -> None:
         self.token = secrets.token_urlsafe(16)
         self.engine = Engine()
-        self.pages: dict[str, str] = {"": html(scenario=scenario)}
+        self.pages: dict[str, str] = {"": html(scenario=scenario) if page is None else page}
         try:
             self._server = _Server(("127.0.0.1", port), _Handler)
         except OSError as error:

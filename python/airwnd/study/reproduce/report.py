@@ -30,7 +30,7 @@ from airwnd.study.reproduce.paper import Paper
 from airwnd.study.reproduce.runner import Results
 from airwnd.study.reproduce.statistics import MIN_SEEDS
 from airwnd.study.reproduce.tables import as_csv
-from airwnd.study.reproduce.verdict import Verdict, together
+from airwnd.study.reproduce.verdict import CLASSES, Verdict, together
 from airwnd.support.files import write_atomically
 from airwnd.text.quantities import csv_cells, seconds_text
 from airwnd.view.pages import environment, sealed
@@ -222,17 +222,8 @@ def _templates() -> "jinja2.Environment":
     templates.globals["plotly"] = f"../{ASSETS}/{PLOTLY}"
     templates.globals["dark"] = interactive.DARK
     templates.globals["min_seeds"] = MIN_SEEDS
-    templates.globals["classes"] = {
-        Verdict.HOLDS: "holds",
-        Verdict.PART: "part",
-        Verdict.FAILS: "fails",
-        Verdict.CLOSE: "close",
-        Verdict.OPEN: "open",
-        Verdict.AGREES: "preview",
-        Verdict.UNSETTLED: "unsettled",
-        None: "none",
-        NO_RESULT: "none",
-    }
+    classes: dict[Any, str] = {**CLASSES, None: "none", NO_RESULT: "none"}
+    templates.globals["classes"] = classes
     return templates
 
 

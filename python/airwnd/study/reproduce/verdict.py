@@ -28,6 +28,18 @@ class Verdict(StrEnum):
         return self in (Verdict.AGREES, Verdict.UNSETTLED)
 
 
+CLASSES = {
+    Verdict.HOLDS: "holds",
+    Verdict.PART: "part",
+    Verdict.FAILS: "fails",
+    Verdict.CLOSE: "close",
+    Verdict.OPEN: "open",
+    Verdict.AGREES: "preview",
+    Verdict.UNSETTLED: "unsettled",
+}
+"""CSS classes of verdicts on pages."""
+
+
 def together(verdicts: Iterable[Verdict]) -> Verdict:
     """Combine verdicts that must all hold: of checks, points, or experiments on the same claim.
 

@@ -4,10 +4,15 @@ import { bytesOf, inflate } from "airwnd/data.js";
 
 let compiled = null;
 
-/** Compiles the module of the page once; workers share it. */
+/** Module and worker: those of the page, or of a script that pages share. */
+function source() {
+  const text = (id) => document.getElementById(id).textContent;
+  return globalThis.airwndEngine ?? { module: text("engine"), worker: text("worker") };
+}
+
+/** Compiles the module once; workers share it. */
 function module() {
-  const element = document.getElementById("engine");
-  compiled ??= inflate(bytesOf(element.textContent)).then((bytes) => WebAssembly.compile(bytes));
+  compiled ??= inflate(bytesOf(source().module)).then((bytes) => WebAssembly.compile(bytes));
   return compiled;
 }
 
@@ -67,8 +72,7 @@ export class Engine {
   async #start() {
     const shared = await module();
     if (this.#worker) return;
-    const source = new Blob([document.getElementById("worker").textContent], { type: "text/javascript" });
-    const address = URL.createObjectURL(source);
+    const address = URL.createObjectURL(new Blob([source().worker], { type: "text/javascript" }));
     this.#worker = new Worker(address);
     this.#worker.onmessage = ({ data }) => this.#answer(data);
     this.#worker.onerror = (event) => this.stop(event.message);

@@ -39,6 +39,8 @@ let clock = 0;
 let last = null;
 let advancing = false;
 let told = 0;
+/** Sum of the times of the shown configurations in the newest picture. */
+let pictured = NaN;
 /** Simulated time up to which a replay runs as fast as possible. */
 let skipTo = 0;
 /** Frames and simulated time since `since`, and the rates of the last second. */
@@ -145,7 +147,8 @@ function showControls() {
   find("pace").value = state.pace;
   find("toml").value = state.own ?? toml(state.a, state.places);
   find("places").hidden = !state.places.size || state.own !== null;
-  find("local").textContent = `airwnd run playground.toml --set duration=60s${state.own === null ? "" : ` --set seed=${state.a.seed}`}`;
+  const seed = state.own === null || seedOf() === undefined ? "" : ` --set seed=${seedOf()}`;
+  find("local").textContent = `airwnd run playground.toml --set duration=60s${seed} --series 20ms --out playground && airwnd view playground`;
   // Map and PRBs are those of the first configuration.
   for (const caption of document.querySelectorAll("figcaption[data-name]")) (caption.querySelector("span") ?? caption).textContent = caption.dataset.name + (state.b ? " (A)" : "");
   const names = { a: "A", b: "B" };
@@ -244,6 +247,10 @@ function frame(at) {
     last = at;
     advance({ to: target(elapsed), budget: BUDGET });
   }
+  // A slow simulation, or one that is paused, has nothing new in most frames.
+  const present = shown().reduce((sum, { now }) => sum + now, 0);
+  if (present === pictured && !map.moved && at - told < TEXTS) return;
+  pictured = present;
   draw(at);
 }
 
@@ -465,7 +472,7 @@ async function explore() {
   say("runs the scenarios for the explorer…");
   try {
     const scenarios = state.own !== null ? [state.own] : [state.a, state.b].filter(Boolean).map((each) => toml(each, state.places));
-    const { page } = await sides[0].engine.request("explore", { scenarios, seed: seedOf(), seconds: clock });
+    const { page } = await sides[0].engine.request("explore", { scenarios, seed: seedOf(), seconds: clock, fragment: location.hash });
     const address = new URL(page, location.href).href;
     if (opened) opened.location.replace(address);
     say(opened ? "the explorer is open" : `the explorer is at ${address}`);

@@ -18,7 +18,8 @@ export const SETTINGS = [
   { key: "buffer", label: "Buffer per UE", values: { "10kB": "10 kB", "30kB": "30 kB", "100kB": "100 kB", "300kB": "300 kB", "1MB": "1 MB", "3MB": "3 MB", "10MB": "10 MB" }, start: "1MB", both: true },
   { key: "scheduler", label: "Scheduler", family: "sched", start: "pf", both: true },
   { key: "access", label: "Radio access", values: { lte: "LTE, 10 MHz", nr: "NR, 20 MHz", "nr-tdd": "NR TDD, 40 MHz at 3.5 GHz" }, start: "lte" },
-  { key: "ues", label: "Other UEs", range: [0, 300], start: "4" },
+  { key: "cells", label: "Cells", values: { 1: "one", 3: "3, sectors of a site", 21: "21, sectors of 7 sites" }, start: "1" },
+  { key: "ues", label: "Other UEs", range: [0, 999], start: "4" },
   { key: "background", label: "Their traffic", values: { downloads: "downloads", web: "web pages", video: "video", none: "none" }, start: "downloads" },
   { key: "game", label: "Game beside the download", values: yes, start: "on" },
   { key: "distance", label: "Distance of the phone in m", range: [10, 2000], start: "300" },
@@ -29,7 +30,10 @@ export const SETTINGS = [
 /** Largest distance of a UE from the site in each axis, in metres; moving UEs stay in a square. */
 export const FARTHEST = { stay: 2000, walk: 500, drive: 500 };
 /** Most UEs: the phone and others. */
-const MAX_UES = 301;
+const MAX_UES = 1000;
+const SECTORS = ["sectors = 3", 'antenna = "parabolic"'];
+/** Sites by number of cells. */
+const CELLS = { 1: [], 3: SECTORS, 21: [...SECTORS, "rings = 1"] };
 
 /** Speeds of moving UEs. */
 const SPEEDS = { walk: ["0.5m/s", "1.5m/s"], drive: ["8m/s", "14m/s"] };
@@ -85,7 +89,7 @@ function chosen(places, first, count) {
 
 /** The scenario of a configuration, with UEs at chosen places. */
 export function toml(settings, places = new Map(), duration = "1h") {
-  const { cc, rwnd, queue, buffer, scheduler, access, ues, background, game, distance, move, seed } = settings;
+  const { cc, rwnd, queue, buffer, scheduler, access, cells, ues, background, game, distance, move, seed } = settings;
   const radio = {
     lte: [],
     nr: ['carrier = { bandwidth = "20MHz", downlink_frequency = "763MHz", uplink_frequency = "718MHz" }', 'radio.access = "nr"'],
@@ -97,7 +101,7 @@ export function toml(settings, places = new Map(), duration = "1h") {
   const control = [`cc = "${cc}"`, `rwnd = "${rwnd}"`];
   const lines = [
     'name = "playground"', `duration = "${duration}"`, `seed = ${seed}`, `rlc.queue = { kind = "${queue}", buffer = "${buffer}" }`,
-    `mac.scheduler = "${scheduler}"`, ...radio, "[[site]]",
+    `mac.scheduler = "${scheduler}"`, ...radio, "[[site]]", ...CELLS[cells],
     "[[ue]]", 'name = "phone"', chosen(places, 0, 1) ?? `placement = { kind = "ring", radius = "${distance}m" }`, ...moving,
   ];
   if (Number(ues) > 0) lines.push("[[ue]]", 'name = "others"', `count = ${ues}`, chosen(places, 1, Number(ues)) ?? 'placement = { kind = "disc", radius = "500m" }', ...moving);

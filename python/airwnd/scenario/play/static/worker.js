@@ -7,11 +7,17 @@
   const UNLIMITED = 1e9;
   /** Simulated time between two looks at the clock, in milliseconds. */
   const SLICE = 5;
+  /** Share of the time that reading the state of the UEs may take: with a thousand of them it takes as long as a TTI. */
+  const READING = 0.05;
 
   let memory = null;
   let session = null;
   let scenario = null;
   let watched = { flows: [], columns: [] };
+  /** The newest state of the UEs: when it was read, and how long that took, in milliseconds. */
+  let seen = { ues: null, at: 0, took: 0 };
+  /** Period of the time series in milliseconds, and the number of the newest one that was read. */
+  let series = { interval: 0, read: 0 };
   let panic = null;
 
   const tasks = {
@@ -32,6 +38,8 @@
       scenario = new wasm_bindgen.Scenario(toml, []);
       session = scenario.begin(seed ?? scenario.seed(), interval, memory, packetsOf);
       watched = { flows: [], columns: [] };
+      seen = { ues: null, at: 0, took: 0 };
+      series = { interval, read: 0 };
       while (session.now < 0) session.advance(Math.max(-session.now * 1e3, 1e-6));
       return { resolved: JSON.parse(scenario.resolved()), cells: plain(scenario.cells()), flows: JSON.parse(session.flows()), tti: session.tti, ...state() };
     },
@@ -60,14 +68,16 @@
       const start = performance.now();
       let ended = false;
       const min = ttis ? session.tti * ttis : 0;
-      if (min > 0) ended = session.advance(min);
+      if (min > 0) {
+        ended = session.advance(min);
+        seen.at = -Infinity;
+      }
       while (!ended && (to - session.now) * 1e3 > 1e-6 && performance.now() - start < (budget ?? UNLIMITED)) {
         ended = session.advance(Math.min(SLICE, (to - session.now) * 1e3));
       }
-      const rows = session.series();
-      const series = Object.fromEntries(watched.flows.map((id) => [id, rowsOf(rows, id)]));
+      const found = newRows(ended);
       const wall = performance.now() - start;
-      return { ended, wall, memory: memory.buffer.byteLength, series, events: eventsOf(session.events()), allocations: plain(session.allocations()), packets: plain(session.packets()), blocks: plain(session.blocks()), ...state() };
+      return { ended, wall, memory: memory.buffer.byteLength, series: found, events: eventsOf(session.events()), allocations: plain(session.allocations()), packets: plain(session.packets()), blocks: plain(session.blocks()), ...state() };
     },
 
     /** Ends the simulation and returns its results. */
@@ -77,8 +87,11 @@
       return { outcome };
     },
 
-    /** Runs a scenario to its end without a session, with messages about the progress. */
-    run({ toml, overrides, seed, interval, progress }, number) {
+    /**
+     * Runs a scenario to its end without a session, with messages about the progress. Time series and events are texts,
+     * or rows if `rows` is set.
+     */
+    run({ toml, overrides, seed, interval, progress, rows }, number) {
       const checked = new wasm_bindgen.Scenario(toml, overrides ?? []);
       const run = checked.begin(seed ?? checked.seed(), interval ?? 0, 4e9);
       const { duration } = JSON.parse(checked.resolved());
@@ -87,10 +100,12 @@
         ended = run.advance(100);
         if (progress) self.postMessage({ number, progress: run.now, duration });
       }
-      const series = interval ? text(run.series()) : null;
+      const table = rows ? plain : text;
+      const series = interval ? table(run.series()) : null;
+      const events = rows ? plain(run.events()) : null;
       const outcome = run.finish();
       checked.free();
-      return { outcome, series, wall: performance.now() - start };
+      return { outcome, series, events, wall: performance.now() - start };
     },
   };
 
@@ -101,7 +116,21 @@
   }
 
   function state() {
-    return { now: session.now, ues: session.ues(), use: session.cells() };
+    const at = performance.now();
+    if (seen.ues === null || at - seen.at >= seen.took / READING) {
+      const ues = session.ues();
+      seen = { ues, at, took: performance.now() - at };
+    }
+    return { now: session.now, ues: seen.ues, use: session.cells() };
+  }
+
+  /** Rows of the watched flows. Between samples there are none, and the names of all flows would be copied in vain. */
+  function newRows(ended) {
+    const sample = Math.floor((session.now * 1e3) / series.interval + 1e-6);
+    if (sample === series.read && !ended) return {};
+    series.read = sample;
+    const rows = session.series();
+    return Object.fromEntries(watched.flows.map((id) => [id, rowsOf(rows, id)]));
   }
 
   /** Rows of one flow. */
@@ -119,7 +148,7 @@
     const [kinds, words] = events.event ?? [[], []];
     const found = [];
     for (let i = 0; i < places.length; i++) {
-      if (watched.includes(ids[places[i]])) found.push({ time: events.time_s[i], flow: ids[places[i]], kind: words[kinds[i]] });
+      if (watched.flows.includes(ids[places[i]])) found.push({ time: events.time_s[i], flow: ids[places[i]], kind: words[kinds[i]] });
     }
     return found;
   }
