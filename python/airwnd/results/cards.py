@@ -5,7 +5,7 @@ from html import escape
 from itertools import repeat
 from typing import Any
 
-from airwnd.results.controls import control_text, named
+from airwnd.results.controls import control_text
 from airwnd.results.headline import figures, headline
 from airwnd.text.terminal import number
 from airwnd.vocabulary.columns import tables
@@ -98,7 +98,7 @@ def run_card(scenario: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:
     shown = figures(totals, "throughput_kbps", "delay_ms_mean", "pdf_percent")
     line = f"{outcome['duration_s']:g} s; {shown}"
     # Folders written by earlier versions have no groups.
-    groups = named(outcome.get("groups", ()), scenario)
+    groups = outcome.get("groups", ())
     columns = tables()["groups"].columns
     keys = [key for key in _GROUP_KEYS if any(group[key] is not None for group in groups)]
     return card(

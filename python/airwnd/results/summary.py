@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airwnd.results.controls import named
 from airwnd.results.headline import algorithms, figures, headline
 from airwnd.results.marking import marking_warnings
 from airwnd.results.reach import OUT_OF_REACH, reach_warnings, unreached_ways
@@ -32,7 +31,7 @@ def show(run: RunData) -> None:
     """Print configuration, totals, groups of flows if they add information, and the first flows and links."""
     out = console()
     totals, outcome = run.totals, run.outcome
-    flows, groups = (named(outcome[table], run.scenario) for table in ("flows", "groups"))
+    flows, groups = outcome["flows"], outcome["groups"]
     print_wrapped(f"{plain(outcome['scenario'])}, seed {run.seed}", out, "bold")
     for line in headline(run.scenario, groups):
         print_wrapped(line, out)
