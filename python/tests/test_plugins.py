@@ -133,7 +133,7 @@ def test_the_examples_in_rust_and_python_agree() -> None:
     command = [str(gentle_program()), "examples/rust-plugin/scenario.toml"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
-    rust = json.dumps(json.loads(done.stdout)).replace('"gentle', '"Gentle')
+    rust = json.dumps(json.loads(done.stdout)).replace("gentle(target=50ms)", "Gentle(target_s=0.05)")
     assert json.loads(rust) == Scenario.load(EXAMPLE / "scenario.toml", allow_code=True).run().outcome
 
 
