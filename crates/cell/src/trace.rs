@@ -14,6 +14,8 @@ use airwnd_units::{Bytes, Db, Dbm, Span, Time};
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use crate::mac::drx::DrxState;
+
 /// Layer of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
@@ -241,21 +243,6 @@ pub enum Control {
     Buffer(Bytes),
     /// Power headroom report.
     Headroom(Db),
-}
-
-/// Whether a UE with DRX monitors the PDCCH, and what has woken it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DrxState {
-    /// Asleep.
-    Asleep,
-    /// Awake in the on-duration of a cycle.
-    OnDuration,
-    /// Awake after an assignment or a grant of a new block, or after access to a cell.
-    Inactivity,
-    /// Awake from a scheduling request to its grant.
-    Request,
-    /// Awake for a retransmission.
-    Retransmission,
 }
 
 /// A packet that enters or leaves a bearer: an SDU of PDCP.

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airwnd.results.headline import algorithms, figures, headline
+from airwnd.results.headline import algorithms, headline, overall
 from airwnd.results.marking import marking_warnings
 from airwnd.results.reach import OUT_OF_REACH, reach_warnings, unreached_ways
 from airwnd.results.run import RunData
@@ -36,7 +36,8 @@ def show(run: RunData) -> None:
     for line in headline(run.scenario, groups):
         print_wrapped(line, out)
     print_wrapped(_effort(run), out)
-    print_wrapped(figures(totals, "throughput_kbps", "delay_ms_mean", "pdf_percent", "jain"), out)
+    shown = ("throughput_kbps", "delay_ms_mean", "pdf_percent", "jain")
+    print_wrapped(overall(run.scenario, totals, groups, *shown), out)
     drops = ", ".join(f"{cause} {count:,}" for cause, count in run.drops.items() if count)
     print_wrapped(f"drops: {drops or 'none'}", out)
     handovers, failures = (

@@ -1,7 +1,6 @@
 //! Connected-mode discontinuous reception (C-DRX): the TTIs in which a UE monitors the PDCCH.
 
 use crate::identity::CellId;
-use crate::trace::DrxState;
 use airwnd_catalog::Params;
 use airwnd_kernel::{Direction, Stream};
 use airwnd_phy::access::Timing;
@@ -109,6 +108,21 @@ pub(crate) struct Drx {
     awake: u64,
     /// Changes for an observer; `None`: there is no observer.
     changes: Option<Box<Changes>>,
+}
+
+/// Whether a UE with DRX monitors the PDCCH, and what has woken it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DrxState {
+    /// Asleep.
+    Asleep,
+    /// Awake in the on-duration of a cycle.
+    OnDuration,
+    /// Awake after an assignment or a grant of a new block, or after access to a cell.
+    Inactivity,
+    /// Awake from a scheduling request to its grant.
+    Request,
+    /// Awake for a retransmission.
+    Retransmission,
 }
 
 /// Changes between awake and asleep.
