@@ -295,7 +295,9 @@ def test_totals_of_unlike_groups_have_a_note_and_no_index_of_fairness(
     for more, is_unlike in ((call, True), (other, False)):
         run = Scenario.from_toml(f'{SITE}[[ue]]\n[[flow]]\nid = "download"\n{more}').run()
         show(run)
-        (line,) = [line for line in capsys.readouterr().out.splitlines() if "PDF" in line and "throughput" in line]
+        (line,) = [
+            line for line in capsys.readouterr().out.splitlines() if "PDF" in line and "throughput" in line
+        ]
         assert line.startswith("2 groups together: throughput") == is_unlike
         assert ("Jain" in line) != is_unlike
         assert ("2 groups together: throughput" in run._repr_html_()) == is_unlike

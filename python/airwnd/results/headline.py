@@ -56,7 +56,8 @@ def overall(
     A download and a call are unlike, and so are a download and an upload.
     """
     directions = {flow["id"]: flow["direction"] for flow in scenario["flow"]}
-    if len({(group["kind"], directions.get(group["group"])) for group in groups}) < 2:
+    kinds = {(group["kind"], directions.get(group["group"])) for group in groups}
+    if len(kinds) <= 1:
         return figures(totals, *keys)
     return f"{len(groups)} groups together: {figures(totals, *(key for key in keys if key != 'jain'))}"
 

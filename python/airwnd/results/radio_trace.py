@@ -11,9 +11,9 @@ from airwnd.support.arguments import NONE, PAIR, PATH, SEVERAL, TEXT
 class RadioTrace:
     """Trace of MAC, RLC, PDCP and RRC into a folder of Parquet files, for ``run(radio_trace=...)``.
 
-    The folder has a folder of parts for each table: ``grants``, ``blocks``, ``control`` and ``drx`` of the MAC,
-    ``pdus`` of RLC, ``sdus`` of PDCP, and ``rrc``. Their columns are those of ``radio_grants`` and so on in
-    :func:`airwnd.tables`.
+    The folder has a folder of parts for each table: ``grants``, ``blocks``, ``control`` and ``drx`` of the
+    MAC, ``pdus`` of RLC, ``sdus`` of PDCP, and ``rrc``. Their columns are those of ``radio_grants`` and so
+    on in :func:`airwnd.tables`.
 
     Attributes
     ----------

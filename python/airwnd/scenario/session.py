@@ -1,6 +1,5 @@
 """A simulation in steps, which its owner observes and steers."""
 
-import os
 import time
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,6 +11,8 @@ from airwnd.support.arguments import DURATION, MEMORY, NONE, PATH, SEED, TEXT, c
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
+    import os
+
     import numpy as np
     from numpy.typing import NDArray
 
