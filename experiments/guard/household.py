@@ -52,6 +52,8 @@ BESIDE = ("nothing", "upload", "cubic", "quic", "four")
 CONTROLS = ("none", "standing", "drwa", "shape")
 """``shape``: ``standing`` and shapers of both directions."""
 PLACES = ("receiver", "router")
+SHOWN = ("wire-10", "wire-50-5", "walking", "nr-driving")
+"""Links of the table."""
 KEYS = ("link", "place", "beside", "control", "run")
 IPERF_PORT, QUIC_PORT = 5999, 4433
 QUIC = shlex.join([sys.executable, str(SERVER / "quic.py")])
@@ -193,7 +195,11 @@ def client(options: argparse.Namespace, cell: Cell, folder: Path, group: Path) -
 
 
 def table(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    """Yield a table in Markdown: own and other throughput, and ping p50/p95, means over the runs."""
+    """Yield a table in Markdown: own and other throughput, and ping p50/p95, means over the runs.
+
+    It has the links in `SHOWN`; the file has all.
+    """
+    rows = [row for row in rows if row["link"] in SHOWN]
     controls = [control for control in CONTROLS if any(row["control"] == control for row in rows)]
     yield f"| Link | Place | Beside it | {' | '.join(controls)} |\n|---|---|---|{'---|' * len(controls)}\n"
     found: dict[tuple[str, ...], list[Mapping[str, str]]] = {}

@@ -52,6 +52,8 @@ HERE = Path(__file__).resolve().parent
 SECONDS, RUNS = 60, 3
 CONTROLS = ("none", "guard", "guard-up", "cake-95", "autorate", "shape")
 WORKLOADS = ("download", "upload", "both", "quic", "household")
+SHOWN = ("download", "upload", "both")
+"""Workloads of the table and the picture."""
 COLUMNS = ("link", "workload", "control", "down_mbps", "up_mbps", "p50_ms", "p95_ms", "p99_ms")
 SHARE, MIN, BASE, MAX = 0.95, 0.25, 0.5, 2.0
 """Of the mean rates: CAKE's, and those of cake-autorate's rule."""
@@ -233,13 +235,15 @@ def table(rows: list[Mapping[str, str]]) -> Iterator[str]:
     yield f"| Link | Workload | {' | '.join(f'`{control}`' for control in controls)} |\n"
     yield f"|---|---|{'---|' * len(controls)}\n"
     for link, workload in dict.fromkeys((row["link"], row["workload"]) for row in rows):
+        if workload not in SHOWN:
+            continue
         texts = []
         for control in controls:
             row = cells[link, workload, control]
             rates = " + ".join(
                 f"{float(row[key]):.2f}" for key in ("down_mbps", "up_mbps") if float(row[key])
             )
-            pings = "/".join(f"{float(row[f'p{percent}_ms']):.0f}" for percent in (50, 95, 99))
+            pings = "/".join(f"{float(row[f'p{percent}_ms']):.0f}" for percent in (50, 95))
             texts.append(f"{rates}, {pings}")
         yield f"| {link} | {workload} | {' | '.join(texts)} |\n"
 
@@ -247,11 +251,10 @@ def table(rows: list[Mapping[str, str]]) -> Iterator[str]:
 def picture(rows: list[Mapping[str, str]], path: Path) -> None:
     """Draw goodput over the 95th percentile of the ping: a panel for each workload, a point for each link."""
     cells = {(row["link"], row["workload"], row["control"]): row for row in rows}
-    shown = ("download", "upload", "both")
     with style.styled():
         figure = style.new_figure((7.16, 2.9))
-        panels = figure.subplots(1, len(shown), sharex=True, sharey=True)
-        for panel, workload in zip(panels, shown, strict=True):
+        panels = figure.subplots(1, len(SHOWN), sharex=True, sharey=True)
+        for panel, workload in zip(panels, SHOWN, strict=True):
             for number, control in enumerate(CONTROLS):
                 points = [
                     (float(row["p95_ms"]), goodput(row) / goodput(cells[link, workload, "none"]))

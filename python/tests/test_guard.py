@@ -91,6 +91,12 @@ def test_check_reports_every_requirement(cli_process: Cli) -> None:
             "airwnd guard: --svg none/a.svg: its folder does not exist",
         ),
         (["serve", "--listen", "9551"], "airwnd guard: invalid value '9551' for '--listen <ADDRESS:PORT>': "),
+        (["run"], "airwnd guard: the following required arguments were not provided:"),
+        (
+            ["run", "--rwnd", "drw", "--", "true"],
+            "airwnd guard: --rwnd: unknown rwnd `drw`; did you mean `drwa`?; ",
+        ),
+        (["run", "--rules", "none.toml", "--", "true"], "airwnd guard: none.toml: "),
         (["demo", "--out", "a.gif"], "airwnd: a.gif: the name of a picture must end in .svg, .pdf, .png"),
         (["demo", "none.toml"], "airwnd: none.toml: "),
         (["demo", "--seconds", "1"], "airwnd: Invalid value for '--seconds': 1.0 is not in the range "),
@@ -104,6 +110,25 @@ def test_a_mistake_with_a_command_is_one_line(
     assert done.stderr.startswith(message), done.stderr
     assert done.stderr.count("\n") == 1
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the guard needs root")
+def test_the_guard_of_a_command_ends_with_it(cli_process: Cli) -> None:
+    """Its exit code is the command's, and its cgroup is gone."""
+    if lines := missing():
+        pytest.skip("; ".join(lines))
+    shown = "cat /proc/self/cgroup; kill -TERM $PPID; sleep 60"
+    for command, code in ((f"trap 'exit 7' TERM; {shown} & wait", 7), ("kill -KILL $$", 137)):
+        done = cli_process("guard", "run", "--", "sh", "-c", command)
+        assert (done.returncode, done.stderr) == (code, "")
+        if code == 7:
+            name = next(line for line in done.stdout.splitlines() if line.startswith("0::"))
+            name = name.rpartition("/")[2]
+            assert name.startswith("airwnd-guard-run-")
+            assert not list(Path("/sys/fs/cgroup").rglob(name))
+    done = cli_process("guard", "run", "--", "no-such-command")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("airwnd guard: no-such-command: ")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may load eBPF programs")

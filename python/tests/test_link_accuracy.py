@@ -14,7 +14,7 @@ from .conftest import ROOT, script
 DATA = ROOT / "experiments" / "link"
 PAGE = DATA / "RESULTS.md"
 LOADS = {"none": "0 loops", "a busy loop per core": "2 loops"}
-SHOWN = ("link", "load", "goodput Mbit/s", "p50 us", "p99 us", "max us", "CPU %")
+SHOWN = ("link", "load", "goodput Mbit/s", "p50 us", "p99 us", "max us", "CPU %", "calls per packet", "MB")
 
 
 def rows(path: Path) -> list[dict[str, str]]:

@@ -2,6 +2,7 @@
 
 use crate::cgroup;
 use crate::check::{self, Finding};
+use crate::command;
 use crate::control;
 use crate::daemon::{self, Options, Source};
 use crate::error::Error;
@@ -24,7 +25,7 @@ use serde_json::{Value as Json, json};
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Exit code for bad input, and for a system on which the guard cannot run.
 const REFUSED: u8 = 2;
@@ -56,6 +57,8 @@ enum Command {
         #[arg(long, conflicts_with = "json")]
         live: bool,
     },
+    /// Run a command, and guard its connections alone, until it ends: airwnd guard run -- curl -O URL
+    Run(Single),
     /// Shape what an access link carries in both directions, at rates that follow its capacity
     Shape(Shape),
     /// Run the guard as a service, from now on and after each start of the machine: of systemd, or of procd on OpenWrt
@@ -104,6 +107,19 @@ struct Shape {
     /// Remove the shapers of a guard that was killed
     #[arg(long, conflicts_with_all = ["only", "qdisc", "json_log"])]
     undo: bool,
+}
+
+#[derive(Debug, Args)]
+struct Single {
+    /// Rules: which flows get which receive-window control
+    #[arg(long, value_name = "RULES.toml", value_hint = ValueHint::FilePath, conflicts_with = "rwnd")]
+    rules: Option<PathBuf>,
+    /// Receive-window control of all flows, as in scenarios; without rules and this option: that of the guard
+    #[arg(long, value_name = "SPEC")]
+    rwnd: Option<String>,
+    /// The command with its arguments, which runs as the user of the guard: put `sudo -u USER` before it for another one
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
+    words: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
@@ -200,6 +216,10 @@ pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -
             Ok(code) if code > 0 => return code,
             outcome => outcome.map(drop),
         },
+        Ok(Cli { command: Some(Command::Run(options)), .. }) => match run_command(&options) {
+            Ok(code) if code > 0 => return code,
+            outcome => outcome.map(drop),
+        },
         Ok(Cli { command: Some(Command::Serve(options)), .. }) => measure::serve(&options),
         Ok(Cli { command: Some(Command::Install(options)), .. }) => install(options),
         Ok(Cli { command: Some(Command::Uninstall { place }), .. }) => install::uninstall(&place.into()),
@@ -258,11 +278,7 @@ fn run(run: &Run) -> Result<(), Error> {
              on a router: --forward INTERFACE",
         ));
     }
-    let source = match (&run.rules, &run.rwnd) {
-        (Some(path), _) => Source::of(path)?,
-        (None, Some(spec)) => Source::Options(Rules::all(spec::read(spec)?)),
-        (None, None) => Source::Options(Rules::default()),
-    };
+    let source = source(run.rules.as_deref(), run.rwnd.as_deref())?;
     daemon::run(&Options {
         cgroups,
         interfaces,
@@ -271,6 +287,20 @@ fn run(run: &Run) -> Result<(), Error> {
         prometheus: run.prometheus,
         record: run.record.clone(),
     })
+}
+
+fn source(rules: Option<&Path>, rwnd: Option<&str>) -> Result<Source, Error> {
+    match (rules, rwnd) {
+        (Some(path), _) => Source::of(path),
+        (None, Some(spec)) => Ok(Source::Options(Rules::all(spec::read(spec)?))),
+        (None, None) => Ok(Source::Options(Rules::default())),
+    }
+}
+
+fn run_command(options: &Single) -> Result<u8, Error> {
+    let rules = source(options.rules.as_deref(), options.rwnd.as_deref())?.read()?;
+    let (program, arguments) = options.words.split_first().expect("the command line requires a word");
+    command::run(program, arguments, rules)
 }
 
 fn status(json: bool, shown: usize) -> Result<(), Error> {

@@ -77,7 +77,8 @@ impl Source {
         Ok(Source::Text(name.clone(), text(&name, file)?))
     }
 
-    fn read(&self) -> Result<Rules, Error> {
+    /// Reads the rules.
+    pub(crate) fn read(&self) -> Result<Rules, Error> {
         match self {
             Source::Options(rules) => Ok(rules.clone()),
             Source::File(path) => {

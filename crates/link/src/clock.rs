@@ -2,6 +2,7 @@
 
 use airwnd_units::{Span, Time};
 use hdrhistogram::Histogram;
+use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -88,6 +89,12 @@ impl Lateness {
             max: micros(self.histogram.max()),
         }
     }
+}
+
+/// CPU time of this thread.
+pub fn cpu_time() -> Span {
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("every Linux has this clock");
+    Span(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The bytes of the packets inside the network.
 
+use crate::offload::Partial;
 use airwnd_capture::Frames as Bytewise;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -10,6 +11,7 @@ pub struct Frames(Arc<Mutex<Slots>>);
 
 struct Slot {
     bytes: Vec<u8>,
+    partial: Option<Partial>,
     /// Number of copies inside the network.
     copies: u32,
 }
@@ -23,16 +25,17 @@ struct Slots {
 }
 
 impl Frames {
-    /// Copies a packet and returns its number.
-    pub fn insert(&self, packet: &[u8]) -> u32 {
+    /// Copies a packet, whose checksum may be partial, and returns its number.
+    pub fn insert(&self, packet: &[u8], partial: Option<Partial>) -> u32 {
         let mut inside = self.slots();
         let number = inside.free.pop().unwrap_or_else(|| {
-            inside.slots.push(Slot { bytes: Vec::with_capacity(1500), copies: 0 });
+            inside.slots.push(Slot { bytes: Vec::with_capacity(1500), partial: None, copies: 0 });
             inside.slots.len() as u32 - 1
         });
         let slot = &mut inside.slots[number as usize];
         slot.bytes.clear();
         slot.bytes.extend_from_slice(packet);
+        slot.partial = partial;
         slot.copies = 1;
         inside.inside += 1;
         number
@@ -45,11 +48,11 @@ impl Frames {
         inside.inside += 1;
     }
 
-    /// Removes a packet after passing its bytes to `take`.
-    pub fn remove<T>(&self, number: u32, take: impl FnOnce(&mut [u8]) -> T) -> T {
+    /// Removes a packet after passing its bytes and its partial checksum to `take`.
+    pub fn remove<T>(&self, number: u32, take: impl FnOnce(&mut [u8], Option<Partial>) -> T) -> T {
         let mut inside = self.slots();
         let slot = &mut inside.slots[number as usize];
-        let taken = take(&mut slot.bytes);
+        let taken = take(&mut slot.bytes, slot.partial);
         slot.copies -= 1;
         if slot.copies == 0 {
             inside.free.push(number);
@@ -75,7 +78,13 @@ impl Frames {
 
 impl Bytewise for Frames {
     fn append(&self, number: u32, to: &mut Vec<u8>) {
-        to.extend_from_slice(&self.slots().slots[number as usize].bytes);
+        let inside = self.slots();
+        let slot = &inside.slots[number as usize];
+        let begin = to.len();
+        to.extend_from_slice(&slot.bytes);
+        if let Some(partial) = slot.partial {
+            partial.complete(&mut to[begin..]);
+        }
     }
 }
 
@@ -86,12 +95,12 @@ mod tests {
     #[test]
     fn buffers_are_reused() {
         let frames = Frames::default();
-        let first = frames.insert(&[1, 2, 3]);
-        let second = frames.insert(&[4]);
+        let first = frames.insert(&[1, 2, 3], None);
+        let second = frames.insert(&[4], None);
         assert_eq!(frames.len(), 2);
-        assert_eq!(frames.remove(first, |bytes| bytes.to_vec()), [1, 2, 3]);
-        assert_eq!(frames.insert(&[5, 6]), first);
-        assert_eq!(frames.remove(second, |bytes| bytes.to_vec()), [4]);
+        assert_eq!(frames.remove(first, |bytes, _| bytes.to_vec()), [1, 2, 3]);
+        assert_eq!(frames.insert(&[5, 6], None), first);
+        assert_eq!(frames.remove(second, |bytes, _| bytes.to_vec()), [4]);
         let mut copy = Vec::new();
         frames.append(first, &mut copy);
         assert_eq!(copy, [5, 6]);
@@ -100,12 +109,29 @@ mod tests {
     #[test]
     fn a_buffer_lasts_as_long_as_the_last_copy() {
         let frames = Frames::default();
-        let number = frames.insert(&[1, 2]);
+        let number = frames.insert(&[1, 2], None);
         frames.copy(number);
         assert_eq!(frames.len(), 2);
-        assert_eq!(frames.remove(number, |bytes| bytes.to_vec()), [1, 2]);
-        assert_ne!(frames.insert(&[3]), number);
-        assert_eq!(frames.remove(number, |bytes| bytes.to_vec()), [1, 2]);
-        assert_eq!((frames.len(), frames.insert(&[4])), (1, number));
+        assert_eq!(frames.remove(number, |bytes, _| bytes.to_vec()), [1, 2]);
+        assert_ne!(frames.insert(&[3], None), number);
+        assert_eq!(frames.remove(number, |bytes, _| bytes.to_vec()), [1, 2]);
+        assert_eq!((frames.len(), frames.insert(&[4], None)), (1, number));
+    }
+
+    /// A capture has the checksum that the device would complete.
+    #[test]
+    fn a_copy_for_captures_has_a_complete_checksum() {
+        let frames = Frames::default();
+        let partial = Partial::of_tcp(0);
+        let number = frames.insert(&[7; 20], Some(partial));
+        let mut copy = vec![9];
+        frames.append(number, &mut copy);
+        let mut complete = [7; 20];
+        partial.complete(&mut complete);
+        assert_eq!((copy[0], &copy[1..]), (9, complete.as_slice()));
+        assert_eq!(
+            frames.remove(number, |bytes, partial| (bytes.to_vec(), partial)),
+            (vec![7; 20], Some(partial))
+        );
     }
 }

@@ -9,7 +9,8 @@
 //!   returns the results.
 //! * `relay.rs` is the place to start reading: it reads packets from the TUN devices, sends them into the simulation
 //!   ([`airwnd_lab::Live`]) at the present time, and writes them to the device at the other end when they leave it.
-//! * `offload.rs` cuts what a device hands over at once into packets, and joins consecutive segments for one write.
+//! * `offload.rs` cuts what a device hands over at once into packets, and joins consecutive segments for one write;
+//!   `writer.rs` writes, in a thread of the device if there is much to write.
 //! * `log.rs` writes logs of links in mahimahi's format.
 //! * `packet.rs` reads headers, `flows.rs` recognises flows, `watch.rs` measures them passively, `clock.rs` measures how
 //!   late packets leave.
@@ -28,6 +29,7 @@ mod report;
 mod request;
 mod session;
 mod watch;
+mod writer;
 
 pub use clock::LatenessFigures;
 pub use error::Error;

@@ -3,7 +3,8 @@
 //!
 //! A packet of a device has a header in front of it (VIRTIO 1.2 §5.1.6, "struct virtio_net_hdr"), whose integers have
 //! the byte order of the machine. It says whether the packet stands for several segments of equal payload, the last of
-//! which may be smaller, and whether its checksum is to be completed.
+//! which may be smaller, and whether its checksum is to be completed. Such checksums stay partial from one device to the
+//! other, as on a pair of virtual devices: the network damages no packet.
 
 use std::ops::Range;
 
@@ -63,6 +64,50 @@ impl Header {
 /// A packet that contradicts its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
+
+/// A checksum whose field holds the sum of the pseudo-header alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Partial {
+    /// First byte of the sum.
+    start: u16,
+    /// Begin of the field from there.
+    offset: u16,
+}
+
+impl Partial {
+    /// Of a TCP segment whose header begins here.
+    pub fn of_tcp(start: usize) -> Partial {
+        Partial { start: start as u16, offset: TCP_CHECKSUM as u16 }
+    }
+
+    /// Returns the checksum that a header describes, which must lie within the packet; `None` if it is complete.
+    fn described(header: &Header, packet: &[u8]) -> Result<Option<Partial>, Malformed> {
+        if header.flags & NEEDS_CHECKSUM == 0 {
+            return Ok(None);
+        }
+        let partial = Partial { start: header.csum_start, offset: header.csum_offset };
+        if partial.fits(packet.len()) { Ok(Some(partial)) } else { Err(Malformed) }
+    }
+
+    /// Whether the field lies within a packet of this size.
+    pub fn fits(self, size: usize) -> bool {
+        self.field() + 2 <= size
+    }
+
+    fn field(self) -> usize {
+        usize::from(self.start) + usize::from(self.offset)
+    }
+
+    /// Completes the checksum of a packet.
+    pub fn complete(self, packet: &mut [u8]) {
+        // A sum of zero means "no checksum" in a UDP datagram, where its other representation is sent (RFC 768).
+        let checksum = match !(folded(sum(&packet[usize::from(self.start)..])) as u16) {
+            0 => 0xffff,
+            checksum => checksum,
+        };
+        packet[self.field()..][..2].copy_from_slice(&checksum.to_be_bytes());
+    }
+}
 
 /// Positions in a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +174,11 @@ impl Layout {
         folded(u64::from(self.pseudo_header(bytes)) + sum(&bytes[self.tcp..self.end])) == 0xffff
     }
 
+    /// Whether the data of the segment is as its sender has sent it.
+    fn is_trusted(&self, bytes: &[u8], partial: Option<Partial>) -> bool {
+        partial == Some(Partial::of_tcp(self.tcp)) || (partial.is_none() && self.is_intact(bytes))
+    }
+
     /// Sets the lengths of the IP header, its checksum, and the checksum of the segment to that of its pseudo-header.
     fn set_lengths(&self, bytes: &mut [u8]) {
         if self.is_six {
@@ -165,33 +215,19 @@ fn folded(mut sum: u64) -> u32 {
     sum as u32
 }
 
-/// Completes the checksum of a packet whose field holds a partial one: the sum from `start` on.
-fn complete(bytes: &mut [u8], start: usize, field: usize) {
-    // A sum of zero means "no checksum" in a UDP datagram, where its other representation is sent (RFC 768).
-    let checksum = match !(folded(sum(&bytes[start..])) as u16) {
-        0 => 0xffff,
-        checksum => checksum,
-    };
-    bytes[field..field + 2].copy_from_slice(&checksum.to_be_bytes());
-}
-
-/// Passes each packet that a read has returned to `each`, in their order, with complete checksums.
+/// Passes each packet that a read has returned to `each`, in their order, with its checksum if that is partial.
 ///
 /// # Errors
 /// A packet that its header does not fit to; `each` has been called for none of it.
-pub fn split(read: &mut [u8], scratch: &mut Vec<u8>, mut each: impl FnMut(&[u8])) -> Result<(), Malformed> {
-    let (header, packet) = read.split_first_chunk_mut::<HEADER>().ok_or(Malformed)?;
+pub fn split(
+    read: &[u8],
+    scratch: &mut Vec<u8>,
+    mut each: impl FnMut(&[u8], Option<Partial>),
+) -> Result<(), Malformed> {
+    let (header, packet) = read.split_first_chunk::<HEADER>().ok_or(Malformed)?;
     let header = Header::read(header);
     if header.gso_type == GSO_NONE {
-        if header.flags & NEEDS_CHECKSUM != 0 {
-            let start = usize::from(header.csum_start);
-            let field = start + usize::from(header.csum_offset);
-            if field + 2 > packet.len() {
-                return Err(Malformed);
-            }
-            complete(packet, start, field);
-        }
-        each(packet);
+        each(packet, Partial::described(&header, packet)?);
         return Ok(());
     }
     let layout = Layout::described(&header, packet).ok_or(Malformed)?;
@@ -218,83 +254,135 @@ pub fn split(read: &mut [u8], scratch: &mut Vec<u8>, mut each: impl FnMut(&[u8])
         };
         scratch[layout.tcp + 13] = kept;
         segment.set_lengths(scratch);
-        complete(scratch, layout.tcp, layout.tcp + TCP_CHECKSUM);
-        each(scratch);
+        each(scratch, Some(Partial::of_tcp(layout.tcp)));
     }
     Ok(())
 }
 
-/// Packets on their way to a device that are written together: one packet of any kind, or consecutive segments of a
-/// connection that differ in nothing but their data (as generic receive offload of Linux merges them).
+/// Packets for a device, as they are written: each alone, or consecutive segments of a connection that differ in nothing
+/// but their data as one (as generic receive offload of Linux merges them).
 #[derive(Debug, Default)]
-pub struct Train {
-    /// Space for the header, then the packet; empty without packets.
+pub struct Batch {
+    /// Bytes of all writes, one after the other: space for a header, then a packet.
     bytes: Vec<u8>,
+    writes: Vec<Write>,
+    /// The segments of the last write as one; `None`: nothing can follow.
+    open: Option<Train>,
+}
+
+/// A write of a batch.
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    /// Its bytes, with the header.
+    size: usize,
     packets: usize,
-    /// Layout of the segments so far as one; `None`: nothing can follow.
-    open: Option<Layout>,
+}
+
+/// Segments of a connection that become one packet.
+#[derive(Debug)]
+struct Train {
+    /// Begin of the packet in the bytes of the batch.
+    begin: usize,
+    layout: Layout,
     /// Payload of each segment but the last.
     size: usize,
 }
 
-impl Train {
-    /// Appends a packet if the train is empty or the packet continues it; otherwise returns false.
-    pub fn append(&mut self, packet: &[u8], coalesces: bool) -> bool {
-        if self.packets == 0 {
-            self.begin(packet, coalesces);
-            return true;
-        }
-        let Some(range) = self.continuation(packet) else { return false };
-        let is_last = range.len() < self.size || packet[self.tcp() + 13] & PSH != 0;
-        let layout = self.open.as_mut().expect("the packet continues it");
-        self.bytes[HEADER + layout.tcp + 13] |= packet[layout.tcp + 13] & PSH;
-        self.bytes.extend_from_slice(&packet[range.clone()]);
-        layout.end += range.len();
-        self.packets += 1;
+impl Batch {
+    /// Appends a packet, to the last write if `coalesces` and the packet continues it.
+    pub fn append(&mut self, packet: &[u8], partial: Option<Partial>, coalesces: bool) {
+        let continued = self
+            .open
+            .as_ref()
+            .and_then(|train| train.continuation(&self.bytes[train.begin..], packet, partial));
+        let Some(payload) = continued else { return self.begin(packet, partial, coalesces) };
+        let train = self.open.as_mut().expect("the packet continues it");
+        let push = packet[train.layout.tcp + 13] & PSH;
+        self.bytes[train.begin + train.layout.tcp + 13] |= push;
+        self.bytes.extend_from_slice(&packet[payload.clone()]);
+        train.layout.end += payload.len();
+        let is_last = payload.len() < train.size || push != 0;
+        let write = self.writes.last_mut().expect("that of the train");
+        (write.size, write.packets) = (write.size + payload.len(), write.packets + 1);
         if is_last {
             self.finish();
         }
-        true
     }
 
-    /// Number of packets.
+    /// Number of writes.
     pub fn len(&self) -> usize {
-        self.packets
+        self.writes.len()
     }
 
-    /// Empties the train, and passes what is to be written to `write` unless it was empty before.
-    pub fn flush<T>(&mut self, write: impl FnOnce(&[u8]) -> T) -> Option<T> {
-        if self.packets == 0 {
-            return None;
-        }
+    /// Yields what is to be written, with the number of packets of each write.
+    pub fn writes(&mut self) -> impl Iterator<Item = (&[u8], usize)> {
         self.finish();
-        let written = write(&self.bytes);
-        self.packets = 0;
-        Some(written)
+        let Batch { bytes, writes, .. } = self;
+        let mut rest = bytes.as_slice();
+        writes.iter().map(move |write| {
+            let (first, others) = rest.split_at(write.size);
+            rest = others;
+            (first, write.packets)
+        })
     }
 
-    fn begin(&mut self, packet: &[u8], coalesces: bool) {
+    /// Removes all packets.
+    pub fn clear(&mut self) {
         self.bytes.clear();
-        self.bytes.resize(HEADER, 0);
+        self.writes.clear();
+        self.open = None;
+    }
+
+    fn begin(&mut self, packet: &[u8], partial: Option<Partial>, coalesces: bool) {
+        self.finish();
+        let at = self.bytes.len();
+        self.bytes.resize(at + HEADER, 0);
+        if let Some(Partial { start, offset }) = partial {
+            let header =
+                Header { flags: NEEDS_CHECKSUM, csum_start: start, csum_offset: offset, ..Header::default() };
+            header.write(&mut self.bytes[at..]);
+        }
         self.bytes.extend_from_slice(packet);
-        self.packets = 1;
-        let is_first = |layout: &Layout| {
-            layout.flags(packet) == ACK && layout.end > layout.payload && layout.end == packet.len()
+        self.writes.push(Write { size: HEADER + packet.len(), packets: 1 });
+        if coalesces {
+            let begin = at + HEADER;
+            self.open =
+                Train::starting_with(packet, partial).map(|(layout, size)| Train { begin, layout, size });
+        }
+    }
+
+    /// Ends the last write: the headers of several segments become those of one packet.
+    fn finish(&mut self) {
+        let Some(Train { begin, layout, size }) = self.open.take() else { return };
+        if self.writes.last().is_none_or(|write| write.packets == 1) {
+            return;
+        }
+        layout.set_lengths(&mut self.bytes[begin..]);
+        let header = Header {
+            flags: NEEDS_CHECKSUM,
+            gso_type: if layout.is_six { GSO_TCP6 } else { GSO_TCP4 },
+            hdr_len: layout.payload as u16,
+            gso_size: size as u16,
+            csum_start: layout.tcp as u16,
+            csum_offset: TCP_CHECKSUM as u16,
         };
-        self.open = Layout::find(packet).filter(|layout| coalesces && is_first(layout));
+        header.write(&mut self.bytes[begin - HEADER..]);
+    }
+}
+
+impl Train {
+    /// Returns the layout of a segment that others can follow, and the size of its payload.
+    fn starting_with(packet: &[u8], partial: Option<Partial>) -> Option<(Layout, usize)> {
+        let layout = Layout::find(packet)?;
+        let is_first =
+            layout.flags(packet) == ACK && layout.end > layout.payload && layout.end == packet.len();
         // The kernel checks the sums of single packets, but not those of several as one.
-        self.open = self.open.filter(|layout| layout.is_intact(packet));
-        self.size = self.open.map_or(0, |layout| layout.end - layout.payload);
+        (is_first && layout.is_trusted(packet, partial)).then_some((layout, layout.end - layout.payload))
     }
 
-    fn tcp(&self) -> usize {
-        self.open.map_or(0, |layout| layout.tcp)
-    }
-
-    /// Returns the place of the payload of a packet that continues the train.
-    fn continuation(&self, packet: &[u8]) -> Option<Range<usize>> {
-        let train = self.open?;
-        let first = &self.bytes[HEADER..];
+    /// Returns the place of the payload of a packet that continues the train, whose bytes are `first`.
+    fn continuation(&self, first: &[u8], packet: &[u8], partial: Option<Partial>) -> Option<Range<usize>> {
+        let train = &self.layout;
         let layout = Layout::find(packet)?;
         let range = layout.payload..layout.end;
         let tcp = layout.tcp;
@@ -319,26 +407,8 @@ impl Train {
             && layout.flags(packet) & !PSH == ACK
             && first[tcp + 14..tcp + 16] == packet[tcp + 14..tcp + 16]
             && first[tcp + 18..layout.payload] == packet[tcp + 18..layout.payload]
-            && layout.is_intact(packet);
+            && layout.is_trusted(packet, partial);
         continues.then_some(range)
-    }
-
-    /// Writes the headers of several segments as one.
-    fn finish(&mut self) {
-        let Some(layout) = self.open.take() else { return };
-        if self.packets == 1 {
-            return;
-        }
-        layout.set_lengths(&mut self.bytes[HEADER..]);
-        let header = Header {
-            flags: NEEDS_CHECKSUM,
-            gso_type: if layout.is_six { GSO_TCP6 } else { GSO_TCP4 },
-            hdr_len: layout.payload as u16,
-            gso_size: self.size as u16,
-            csum_start: layout.tcp as u16,
-            csum_offset: TCP_CHECKSUM as u16,
-        };
-        header.write(&mut self.bytes);
     }
 }
 
@@ -382,7 +452,7 @@ mod tests {
         }
         bytes[layout.tcp + 13] = segment.flags;
         layout.set_lengths(&mut bytes);
-        complete(&mut bytes, layout.tcp, layout.tcp + TCP_CHECKSUM);
+        Partial::of_tcp(layout.tcp).complete(&mut bytes);
         bytes
     }
 
@@ -396,25 +466,25 @@ mod tests {
         csum_offset: TCP_CHECKSUM as u16,
     };
 
-    fn pieces(written: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
+    /// The packets of a read, with complete checksums.
+    fn pieces(read: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
         let mut all = Vec::new();
-        split(&mut written.to_vec(), &mut Vec::new(), |packet| all.push(packet.to_vec()))?;
+        split(read, &mut Vec::new(), |packet, partial| {
+            let mut packet = packet.to_vec();
+            partial.into_iter().for_each(|partial| partial.complete(&mut packet));
+            all.push(packet);
+        })?;
         Ok(all)
     }
 
-    /// Writes packets by trains; returns what is written at once, and for how many packets.
+    /// Writes packets; returns what is written at once, and for how many packets.
     fn trains(packets: &[Vec<u8>], coalesces: bool) -> Vec<(Vec<u8>, usize)> {
-        let (mut train, mut written) = (Train::default(), Vec::new());
-        for packet in packets {
-            if !train.append(packet, coalesces) {
-                let number = train.len();
-                written.extend(train.flush(|bytes| (bytes.to_vec(), number)));
-                assert!(train.append(packet, coalesces));
-            }
-        }
-        let number = train.len();
-        written.extend(train.flush(|bytes| (bytes.to_vec(), number)));
-        assert_eq!((train.len(), train.flush(|_| ())), (0, None));
+        let mut batch = Batch::default();
+        packets.iter().for_each(|packet| batch.append(packet, None, coalesces));
+        let written: Vec<_> = batch.writes().map(|(bytes, packets)| (bytes.to_vec(), packets)).collect();
+        assert_eq!(batch.len(), written.len());
+        batch.clear();
+        assert_eq!(batch.writes().count(), 0);
         written
     }
 
@@ -433,7 +503,7 @@ mod tests {
             let mut ours = built.clone();
             layout.set_lengths(&mut ours);
             assert_ne!(ours, built, "the checksum is partial");
-            complete(&mut ours, layout.tcp, layout.tcp + TCP_CHECKSUM);
+            Partial::of_tcp(layout.tcp).complete(&mut ours);
             assert_eq!(ours, built);
         }
     }
@@ -561,6 +631,43 @@ mod tests {
             assert_eq!(read(cut, &packet[..length]), Err(Malformed), "{length}");
         }
         assert_eq!(pieces(&[0; HEADER - 1]), Err(Malformed));
+    }
+
+    /// A checksum that the kernel has left to the device stays partial, whether its packet is written alone or joined,
+    /// and whether its data is damaged is not checked: no packet of the network is.
+    #[test]
+    fn partial_checksums_are_passed_on() {
+        let segments = [segment(0, 1000), Segment { id: 1, ..segment(1000, 1000) }];
+        let (mut alone, mut joined) = (Batch::default(), Batch::default());
+        let mut wanted = Vec::new();
+        for segment in &segments {
+            let mut packet = bytes(segment);
+            wanted.push(packet.clone());
+            let layout = Layout::find(&packet).unwrap();
+            layout.set_lengths(&mut packet);
+            let partial = Partial::of_tcp(layout.tcp);
+            alone.append(&packet, Some(partial), false);
+            joined.append(&packet, Some(partial), true);
+        }
+        let written: Vec<_> = alone.writes().map(|(bytes, _)| bytes.to_vec()).collect();
+        for (bytes, wanted) in written.iter().zip(&wanted) {
+            let flags =
+                Header { flags: NEEDS_CHECKSUM, csum_start: 20, csum_offset: 16, ..Header::default() };
+            assert_eq!(Header::read(bytes.first_chunk().unwrap()), flags);
+            assert_eq!(pieces(bytes).unwrap(), std::slice::from_ref(wanted));
+        }
+        let written: Vec<_> = joined.writes().map(|(bytes, packets)| (bytes.to_vec(), packets)).collect();
+        assert_eq!((written.len(), written[0].1), (1, 2));
+        assert_eq!(pieces(&written[0].0).unwrap(), wanted);
+    }
+
+    /// A segment that is no packet of the device's own is joined to no other one unless its checksum is correct.
+    #[test]
+    fn other_partial_checksums_join_nothing() {
+        let packets = [bytes(&segment(0, 1000)), bytes(&segment(1000, 1000))];
+        let mut batch = Batch::default();
+        packets.iter().for_each(|packet| batch.append(packet, Some(Partial { start: 20, offset: 6 }), true));
+        assert_eq!(batch.len(), 2);
     }
 
     /// IP options and extension headers are those of each segment.

@@ -1,12 +1,13 @@
 //! The relay: reads packets from the devices, passes them through the simulated network in real time, and writes them
 //! to the devices at the other ends.
 
-use crate::clock::{Clock, Lateness};
+use crate::clock::{Clock, Lateness, cpu_time};
 use crate::flows::{Flows, Key};
 use crate::frames::Frames;
-use crate::offload::{self, Train};
+use crate::offload::{self, Partial};
 use crate::packet::{Content, Packet};
 use crate::report::{FlowView, Packets, Snapshot, UeSnapshot};
+use crate::writer::{Departure, Writer, Writing};
 use airwnd_capture::headers;
 use airwnd_catalog::Error;
 use airwnd_kernel::{Codepoint, Direction};
@@ -14,12 +15,12 @@ use airwnd_lab::{Exit, Fate, Frame, Live, Socket};
 use airwnd_units::{Span, Time};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
-use nix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
@@ -90,14 +91,10 @@ pub struct Shared<'s> {
 
 /// A device with its state.
 struct End {
-    file: File,
+    device: Arc<File>,
     /// Index in [`Relay::ues`]; `None`: the server's end.
     ue: Option<usize>,
-    /// Packets that are about to be written.
-    train: Train,
-    /// Times at which they left the network, and how many of them it has marked.
-    left: Vec<Time>,
-    marked: u64,
+    writer: Writer,
 }
 
 /// A real UE.
@@ -134,8 +131,10 @@ pub struct Totals {
     pub began_ns: u64,
     /// Set if the limit of the session was reached.
     pub is_time_up: bool,
-    /// CPU time of the relay.
+    /// CPU time of the relay with the threads of its devices.
     pub cpu: Span,
+    /// That of the threads alone.
+    pub cpu_of_writers: Span,
 }
 
 /// The relay.
@@ -162,8 +161,6 @@ pub struct Relay<'s> {
     rested: Span,
     buffer: Vec<u8>,
     segment: Vec<u8>,
-    /// Whether consecutive segments that leave in the same turn are written as one packet.
-    coalesces: bool,
     exits: Vec<Exit>,
     next_snapshot: Span,
     last_snapshot: (Span, Span),
@@ -178,7 +175,7 @@ impl<'s> Relay<'s> {
         mut live: Live<'s>,
         frames: Frames,
         ports: Vec<Port>,
-        coalesces: bool,
+        writing: Writing,
     ) -> Result<Relay<'s>, Error> {
         let begin = live.begin();
         live.advance(begin)?;
@@ -200,8 +197,8 @@ impl<'s> Relay<'s> {
             if ue.is_some() {
                 routes.extend(port.addresses.into_iter().map(|address| (address, place)));
             }
-            let (train, left) = (Train::default(), Vec::new());
-            ends.push(End { file: port.device.into(), ue, train, left, marked: 0 });
+            let device: Arc<File> = Arc::new(port.device.into());
+            ends.push(End { ue, writer: Writer::new(device.clone(), writing), device });
         }
         Ok(Relay {
             live,
@@ -220,7 +217,6 @@ impl<'s> Relay<'s> {
             rested: Span::ZERO,
             buffer: vec![0; LARGEST],
             segment: Vec::new(),
-            coalesces,
             exits: Vec::new(),
             next_snapshot: SNAPSHOT_PERIOD,
             last_snapshot: (Span::ZERO, cpu_time()),
@@ -232,7 +228,7 @@ impl<'s> Relay<'s> {
     /// # Errors
     /// As [`Live::advance`].
     pub fn run(mut self, shared: &Shared<'_>) -> Result<(Live<'s>, Totals), Error> {
-        let cpu = cpu_time();
+        let cpu = self.cpu();
         self.totals.began_ns =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
         self.clock = Clock::start(self.live.begin());
@@ -245,9 +241,10 @@ impl<'s> Relay<'s> {
         let end = shared.limit.map_or(now, |limit| now.min(self.live.begin() + limit));
         self.totals.is_time_up = is_over(self.clock.elapsed());
         self.advance(end)?;
+        self.ends.iter_mut().for_each(|end| end.writer.finish(&mut self.totals));
         self.totals.elapsed = self.clock.elapsed();
-        self.totals.cpu = Span(cpu_time().0 - cpu.0);
-        self.totals.packets.inside = self.frames.len() as u64;
+        self.totals.cpu = Span(self.cpu().0 - cpu.0);
+        self.totals.packets.inside = self.inside();
         Ok((self.live, self.totals))
     }
 
@@ -292,7 +289,7 @@ impl<'s> Relay<'s> {
         }
         self.exits = exits;
         for end in &mut self.ends {
-            end.write(&self.clock, &mut self.totals);
+            end.writer.flush(&self.clock, &mut self.totals);
         }
         let behind = Span(self.clock.now().0.saturating_sub(now.0));
         self.behind = self.behind.max(behind);
@@ -305,7 +302,7 @@ impl<'s> Relay<'s> {
         match exit.fate {
             Fate::Delivered => {}
             Fate::Dropped(cause) => {
-                self.frames.remove(exit.number, |_| ());
+                self.frames.remove(exit.number, |_, _| ());
                 self.totals.packets.dropped[cause as usize] += 1;
                 self.ues[ue].dropped[direction] += 1;
                 return;
@@ -320,16 +317,11 @@ impl<'s> Relay<'s> {
             Direction::Down => self.ues[ue].end,
             Direction::Up => 0,
         };
-        let Relay { frames, ends, clock, totals, coalesces, .. } = self;
-        let end = &mut ends[place];
-        let size = frames.remove(exit.number, |bytes| {
+        let writer = &mut self.ends[place].writer;
+        let size = self.frames.remove(exit.number, |bytes, partial| {
             let is_changed = headers::set_ecn(bytes, exit.ecn);
-            if !end.train.append(bytes, *coalesces) {
-                end.write(clock, totals);
-                end.train.append(bytes, *coalesces);
-            }
-            end.left.push(exit.at);
-            end.marked += u64::from(is_changed && exit.ecn == Codepoint::Ce);
+            let is_marked = is_changed && exit.ecn == Codepoint::Ce;
+            writer.append(bytes, partial, Departure { at: exit.at, is_marked });
             bytes.len() as u64
         });
         let recent = &mut self.ues[ue].recent[direction];
@@ -346,17 +338,17 @@ impl<'s> Relay<'s> {
         let mut may_have_more = true;
         let mut entered = 0;
         while may_have_more && entered < BATCH {
-            match self.ends[place].file.read(&mut buffer) {
+            match (&*self.ends[place].device).read(&mut buffer) {
                 Ok(length) if length > 0 => {
                     let present = now();
                     if present.since(self.reached) > GRAIN {
                         self.advance(present)?;
                     }
-                    let each = |packet: &[u8]| {
+                    let each = |packet: &[u8], partial| {
                         entered += 1;
-                        self.enter(self.reached, place, packet);
+                        self.enter(self.reached, place, packet, partial);
                     };
-                    if offload::split(&mut buffer[..length], &mut segment, each).is_err() {
+                    if offload::split(&buffer[..length], &mut segment, each).is_err() {
                         self.totals.packets.malformed += 1;
                     }
                 }
@@ -369,9 +361,10 @@ impl<'s> Relay<'s> {
         Ok(may_have_more)
     }
 
-    /// Sends a packet into the network.
-    fn enter(&mut self, now: Time, place: usize, bytes: &[u8]) {
-        let Ok(packet) = Packet::parse(bytes) else {
+    /// Sends a packet into the network; its checksum may be partial.
+    fn enter(&mut self, now: Time, place: usize, bytes: &[u8], partial: Option<Partial>) {
+        let fits = |packet: &Packet| partial.is_none_or(|partial| partial.fits(packet.size.0 as usize));
+        let Some(packet) = Packet::parse(bytes).ok().filter(fits) else {
             self.totals.packets.malformed += 1;
             return;
         };
@@ -388,7 +381,7 @@ impl<'s> Relay<'s> {
                 }
             },
         };
-        let number = self.frames.insert(&bytes[..packet.size.0 as usize]);
+        let number = self.frames.insert(&bytes[..packet.size.0 as usize], partial);
         if self.contents.len() <= number as usize {
             self.contents.resize(number as usize + 1, Content::Reply(0, packet.size));
         }
@@ -431,7 +424,7 @@ impl<'s> Relay<'s> {
     /// Sleeps until a packet arrives, or until this time is over.
     fn sleep(&self, left: Span) {
         let mut devices: Vec<PollFd<'_>> =
-            self.ends.iter().map(|end| PollFd::new(end.file.as_fd(), PollFlags::POLLIN)).collect();
+            self.ends.iter().map(|end| PollFd::new(end.device.as_fd(), PollFlags::POLLIN)).collect();
         // An interrupted sleep is a short one.
         let _ = ppoll(&mut devices, Some(TimeSpec::new(0, left.0 as i64)), None);
     }
@@ -451,9 +444,19 @@ impl<'s> Relay<'s> {
         }
     }
 
+    /// CPU time of this thread and of those of the devices.
+    fn cpu(&self) -> Span {
+        cpu_time() + self.totals.cpu_of_writers
+    }
+
+    /// Packets that have entered and neither left nor been dropped, those included that await a thread.
+    fn inside(&self) -> u64 {
+        self.frames.len() as u64 + self.ends.iter().map(|end| end.writer.pending()).sum::<u64>()
+    }
+
     fn snapshot(&mut self, now: Time) -> Snapshot {
         let elapsed = self.clock.elapsed();
-        let cpu = cpu_time();
+        let cpu = self.cpu();
         let (then, cpu_then) = std::mem::replace(&mut self.last_snapshot, (elapsed, cpu));
         self.next_snapshot = elapsed + SNAPSHOT_PERIOD;
         let span = Span(elapsed.0 - then.0);
@@ -500,7 +503,7 @@ impl<'s> Relay<'s> {
         let flows = flows.collect();
         let behind = std::mem::take(&mut self.behind);
         self.totals.behind = self.totals.behind.max(behind);
-        let packets = Packets { inside: self.frames.len() as u64, ..self.totals.packets };
+        let packets = Packets { inside: self.inside(), ..self.totals.packets };
         Snapshot {
             t_s: elapsed.as_secs(),
             ues,
@@ -513,37 +516,11 @@ impl<'s> Relay<'s> {
     }
 }
 
-impl End {
-    /// Writes the packets that have left the network for the device.
-    fn write(&mut self, clock: &Clock, totals: &mut Totals) {
-        let number = self.train.len() as u64;
-        let Some(written) = self.train.flush(|bytes| self.file.write(bytes)) else { return };
-        let marked = std::mem::take(&mut self.marked);
-        match written {
-            Ok(_) => {
-                totals.packets.out += number;
-                totals.packets.marked += marked;
-            }
-            Err(_) => totals.packets.refused += number,
-        }
-        let now = clock.now();
-        for at in self.left.drain(..) {
-            totals.lateness.record(Span(now.0.saturating_sub(at.0)));
-        }
-    }
-}
-
 impl RecentTraffic {
     /// Mean one-way delay; `None` without packets.
     fn delay_ms(&self) -> Option<f64> {
         (self.packets > 0).then(|| self.delay.as_millis() / self.packets as f64)
     }
-}
-
-/// CPU time of this thread.
-fn cpu_time() -> Span {
-    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("every Linux has this clock");
-    Span(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
 #[cfg(test)]
@@ -575,10 +552,10 @@ mod tests {
 
     /// A relay whose devices are sockets, and the far ends of these; time is an argument, no clock is read for it.
     fn relay(scenario: &Scenario) -> (Relay<'_>, [UnixDatagram; 2]) {
-        relay_that(scenario, false)
+        relay_that(scenario, Writing::default())
     }
 
-    fn relay_that(scenario: &Scenario, coalesces: bool) -> (Relay<'_>, [UnixDatagram; 2]) {
+    fn relay_that(scenario: &Scenario, writing: Writing) -> (Relay<'_>, [UnixDatagram; 2]) {
         let real = [RealUe { ue: 0, keeps_flows: false }];
         let live = Live::new(scenario, 1, &Records::default(), &real, None).unwrap();
         let pair = || {
@@ -592,7 +569,7 @@ mod tests {
             Port { device: server, ue: None, addresses: vec![SERVER.into()] },
             Port { device: ue, ue: Some((0, "phone".into())), addresses: vec![UE.into()] },
         ];
-        (Relay::new(live, Frames::default(), ports, coalesces).unwrap(), [far_server, far_ue])
+        (Relay::new(live, Frames::default(), ports, writing).unwrap(), [far_server, far_ue])
     }
 
     fn datagram(from: [u8; 4], to: [u8; 4], ports: (u16, u16), payload: usize) -> Vec<u8> {
@@ -611,7 +588,7 @@ mod tests {
 
     /// Checks the accounting with the packets that are inside now.
     fn unaccounted(relay: &Relay<'_>) -> i64 {
-        Packets { inside: relay.frames.len() as u64, ..relay.totals.packets }.unaccounted()
+        Packets { inside: relay.inside(), ..relay.totals.packets }.unaccounted()
     }
 
     #[test]
@@ -622,7 +599,7 @@ mod tests {
         let mut request = Vec::new();
         let builder = PacketBuilder::ipv4(UE, SERVER, 64).icmpv4_echo_request(9, 1);
         builder.write(&mut request, &[1; 56]).unwrap();
-        relay.enter(begin, 1, &request);
+        relay.enter(begin, 1, &request, None);
         relay.advance(begin + Span::from_millis(9)).unwrap();
         assert_eq!(received(&server), None);
         let there = begin + Span::from_millis(11);
@@ -631,7 +608,7 @@ mod tests {
         let mut reply = Vec::new();
         let builder = PacketBuilder::ipv4(SERVER, UE, 64).icmpv4_echo_reply(9, 1);
         builder.write(&mut reply, &[1; 56]).unwrap();
-        relay.enter(there, 0, &reply);
+        relay.enter(there, 0, &reply, None);
         relay.advance(begin + Span::from_millis(30)).unwrap();
         assert_eq!(received(&ue).as_ref(), Some(&reply));
         assert_eq!(unaccounted(&relay), 0);
@@ -652,7 +629,7 @@ mod tests {
             let mut packet = datagram(SERVER, UE, (4433, 5000), 1200);
             // Every second packet is ECN-capable.
             headers::set_ecn(&mut packet, if number % 2 == 0 { Codepoint::Ect0 } else { Codepoint::NotEct });
-            relay.enter(begin, 0, &packet);
+            relay.enter(begin, 0, &packet, None);
         }
         relay.advance(begin + Span::from_secs(1)).unwrap();
         let marked = std::iter::from_fn(|| received(&ue)).filter(|packet| packet[1] & 3 == 3).count();
@@ -676,7 +653,7 @@ mod tests {
         let mut read = vec![1, 1, 40, 0, 232, 3, 20, 0, 16, 0];
         read.extend(&whole);
         for (coalesces, writes) in [(false, [1040, 1040, 1040].as_slice()), (true, &[3040])] {
-            let (mut relay, [server, ue]) = relay_that(&scenario, coalesces);
+            let (mut relay, [server, ue]) = relay_that(&scenario, Writing { coalesces, is_threaded: false });
             let begin = relay.live.begin();
             server.send(&read).unwrap();
             assert!(!relay.read(0, || begin).unwrap());
@@ -723,7 +700,7 @@ mod tests {
         for (place, (from, to, ports), sequence, ack, payload) in
             [(1, up, 1, 1, 100), (0, down, 1, 101, 1000), (1, up, 101, 1001, 0)]
         {
-            relay.enter(later, place, &segment(from, to, ports, sequence, ack, payload));
+            relay.enter(later, place, &segment(from, to, ports, sequence, ack, payload), None);
             later += Span::from_millis(30);
             relay.advance(later).unwrap();
         }
@@ -756,9 +733,9 @@ mod tests {
             let (mut relay, [_, ue]) = relay(&scenario);
             let begin = relay.live.begin();
             for _ in 0..50 {
-                relay.enter(begin, 0, &datagram(SERVER, UE, (4433, 5000), 1200));
+                relay.enter(begin, 0, &datagram(SERVER, UE, (4433, 5000), 1200), None);
             }
-            relay.enter(begin, 0, &datagram(SERVER, UE, (port, 5000), 99));
+            relay.enter(begin, 0, &datagram(SERVER, UE, (port, 5000), 99), None);
             relay.advance(begin + Span::from_secs(1)).unwrap();
             let arrived: Vec<usize> =
                 std::iter::from_fn(|| received(&ue)).map(|packet| packet.len()).collect();
@@ -768,17 +745,31 @@ mod tests {
         }
     }
 
+    /// A field beyond the packet that the IP header describes, in bytes that follow it.
+    #[test]
+    fn a_checksum_outside_the_packet_is_malformed() {
+        let scenario = scenario(WIRE);
+        let (mut relay, [server, _]) = relay(&scenario);
+        let begin = relay.live.begin();
+        let packet = datagram(SERVER, UE, (4433, 5000), 10);
+        // Header: a partial checksum at byte 40 of a packet that has 38.
+        let read = [&[1, 0, 0, 0, 0, 0, 20, 0, 20, 0], packet.as_slice(), &[0; 10]].concat();
+        server.send(&read).unwrap();
+        relay.read(0, || begin).unwrap();
+        assert_eq!((relay.totals.packets.malformed, relay.totals.packets.entered), (1, 0));
+    }
+
     #[test]
     fn unroutable_and_malformed_packets_are_counted_and_nested_addresses_learned() {
         let scenario = scenario(WIRE);
         let (mut relay, [server, ue]) = relay(&scenario);
         let begin = relay.live.begin();
         let nested = [100, 64, 1, 2];
-        relay.enter(begin, 0, &datagram(SERVER, nested, (1, 2), 10));
-        relay.enter(begin, 0, &[0x45; 12]);
+        relay.enter(begin, 0, &datagram(SERVER, nested, (1, 2), 10), None);
+        relay.enter(begin, 0, &[0x45; 12], None);
         assert_eq!((relay.totals.packets.unroutable, relay.totals.packets.malformed), (1, 1));
-        relay.enter(begin, 1, &datagram(nested, SERVER, (2, 1), 10));
-        relay.enter(begin, 0, &datagram(SERVER, nested, (1, 2), 10));
+        relay.enter(begin, 1, &datagram(nested, SERVER, (2, 1), 10), None);
+        relay.enter(begin, 0, &datagram(SERVER, nested, (1, 2), 10), None);
         relay.advance(begin + Span::from_millis(20)).unwrap();
         assert!(received(&server).is_some() && received(&ue).is_some());
         assert_eq!((relay.totals.packets.entered, relay.totals.packets.out), (2, 2));
@@ -795,7 +786,7 @@ mod tests {
             let packet = datagram([10, high, middle, low], SERVER, (5, 6), 0);
             let now = begin + Span::from_micros(100) * number.into();
             relay.advance(now).unwrap();
-            relay.enter(now, 1, &packet);
+            relay.enter(now, 1, &packet, None);
         }
         relay.advance(begin + Span::from_secs(60)).unwrap();
         assert_eq!(unaccounted(&relay), 0);
@@ -821,7 +812,7 @@ mod tests {
         {
             now += Span::from_millis(20);
             relay.advance(now).unwrap();
-            relay.enter(now, 1, &packet);
+            relay.enter(now, 1, &packet, None);
         }
         relay.advance(now + Span::from_millis(20)).unwrap();
         let sent: Vec<u64> = relay.live.finish().flows().iter().map(|flow| flow.packets_sent).collect();
@@ -833,11 +824,11 @@ mod tests {
         let scenario = scenario(WIRE);
         let (mut relay, _) = relay(&scenario);
         let begin = relay.live.begin();
-        relay.enter(begin, 1, &datagram(UE, SERVER, (5, 6), 100));
+        relay.enter(begin, 1, &datagram(UE, SERVER, (5, 6), 100), None);
         let later = begin + Span::from_secs(400);
         relay.advance(later).unwrap();
         relay.flows.check_ends(&mut relay.live, later);
-        relay.enter(later, 1, &datagram(UE, SERVER, (5, 6), 100));
+        relay.enter(later, 1, &datagram(UE, SERVER, (5, 6), 100), None);
         relay.advance(later + Span::from_millis(20)).unwrap();
         let outcome = relay.live.finish();
         let sent: Vec<u64> = outcome.flows().iter().map(|flow| flow.packets_sent).collect();
@@ -884,12 +875,12 @@ mod tests {
     fn relay_any(packets: &[(Vec<u8>, bool, u64)], duplicates: bool, coalesces: bool) {
         let duplicate = "[[link]]\nduplicate = {probability = 0.3}\njitter = {time = \"5ms\"}";
         let scenario = scenario(&if duplicates { WIRE.replace("[[link]]", duplicate) } else { WIRE.into() });
-        let (mut relay, far) = relay_that(&scenario, coalesces);
+        let (mut relay, far) = relay_that(&scenario, Writing { coalesces, is_threaded: false });
         let mut now = relay.live.begin();
         for (packet, is_up, wait) in packets {
             now += Span(*wait);
             relay.advance(now).unwrap();
-            relay.enter(now, usize::from(*is_up), packet);
+            relay.enter(now, usize::from(*is_up), packet, None);
             relay.flows.check_ends(&mut relay.live, now);
             assert_eq!(unaccounted(&relay), 0);
             far.iter().for_each(|end| while received(end).is_some() {});

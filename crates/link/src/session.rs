@@ -8,6 +8,7 @@ use crate::realtime::Realtime;
 use crate::relay::{Port, Relay, Shared, SocketState, Totals};
 use crate::report::{Packets, Snapshot};
 use crate::request::{End, Pcap, Request};
+use crate::writer::Writing;
 use airwnd_capture::{Capture, Format, Settings};
 use airwnd_lab::tap::Tap;
 use airwnd_lab::{Live, Outcome, RealUe, Records, Scenario, Socket};
@@ -155,7 +156,10 @@ fn relay(
     let is_tapped = request.pcap.is_some() || !request.logs.is_empty();
     let tap = is_tapped.then(|| Box::new(&mut taps) as Box<dyn Tap>);
     let live = Live::new(scenario, request.seed, &records, &real, tap)?;
-    let relay = Relay::new(live, frames, ports, request.coalesces)?;
+    // On one core a thread would run in place of the relay.
+    let is_threaded = thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+    let writing = Writing { coalesces: request.coalesces, is_threaded };
+    let relay = Relay::new(live, frames, ports, writing)?;
     // The session waits for this message.
     let _ = ready.send(());
     let (live, totals) = relay.run(shared)?;

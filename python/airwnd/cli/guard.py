@@ -103,6 +103,7 @@ def guard(context: click.Context, arguments: tuple[str, ...]) -> None:
     airwnd guard --cgroup PATH               the sockets of a cgroup and of those below
     airwnd guard --all                       all sockets
     airwnd guard --forward INTERFACE         what this router forwards to INTERFACE
+    airwnd guard run -- COMMAND              the connections of one command, until it ends
     airwnd guard RULES.toml --all            a controller per port, peer, interface, cgroup
     airwnd guard status                      the flows of the running guards
     airwnd guard status --live               the same, redrawn every second

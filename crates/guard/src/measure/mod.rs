@@ -4,7 +4,6 @@
 
 mod client;
 mod command;
-mod guarded;
 mod picture;
 mod ping;
 mod progress;

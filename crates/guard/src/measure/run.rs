@@ -1,7 +1,6 @@
 //! `test`: the phases of a test, one after the other.
 
 use super::client::{self, Flow, Session};
-use super::guarded::Guard;
 use super::ping::Pinger;
 use super::progress::Progress;
 use super::protocol::{Transfer, split_server};
@@ -9,6 +8,7 @@ use super::requirement::Requirement;
 use super::results::{Measured, Phase, percentile};
 use super::schedule::{LONGEST_PAUSE, Load, PAUSE, Plan, Step, is_drained};
 use super::{picture, report, wire};
+use crate::guarded::Guard;
 use crate::rules::Rules;
 use crate::signals::Signals;
 use crate::{Error, cgroup, control, output, system};

@@ -1,4 +1,4 @@
-//! The guard of a test: a process with a cgroup for the connections that it guards.
+//! A guard beside this process, with a cgroup for the connections that it guards.
 
 use crate::daemon::{self, Options, Source};
 use crate::rules::Rules;
@@ -9,7 +9,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
-use nix::unistd::{ForkResult, Pid, dup2_stderr, getppid, pipe2, read};
+use nix::unistd::{ForkResult, Pid, dup2_stderr, getppid, pipe2, read, setpgid};
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -18,7 +18,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Start of the names of cgroups.
-const PREFIX: &str = "airwnd-guard-test-";
+const PREFIX: &str = "airwnd-guard-run-";
 /// Attempts to remove a cgroup that a process is still leaving, and the pause between.
 const ATTEMPTS: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(20);
@@ -26,10 +26,10 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// A guard that runs until the value is dropped.
 ///
 /// A socket belongs to the cgroup in which its process was when it was made. So this process enters the guard's cgroup
-/// only to make connections, and all of its other sockets are free. A process between this one and the guard waits at a
+/// only to make connections or processes, and all of its other sockets are free. A process between this one and the guard waits at a
 /// pipe: when that is closed, also by SIGKILL, it ends the guard and removes the cgroup, for which the guard has no
 /// privileges.
-pub(super) struct Guard {
+pub(crate) struct Guard {
     pipe: Option<OwnedFd>,
     keeper: Pid,
     /// Standard error of the guard.
@@ -82,7 +82,7 @@ impl Guard {
         let mut events = [PollFd::new(self.output.get_ref().as_fd(), PollFlags::POLLIN)];
         match poll(&mut events, PollTimeout::ZERO) {
             Ok(0) | Err(_) => Ok(()),
-            Ok(_) => Err(Error::new(format!("the guard of the test has ended: {}", self.line()))),
+            Ok(_) => Err(Error::new(format!("the guard has ended: {}", self.line()))),
         }
     }
 
@@ -103,7 +103,7 @@ impl Drop for Guard {
     }
 }
 
-/// Makes a cgroup below another one, and removes those of tests that were killed together with their keepers.
+/// Makes a cgroup below another one, and removes those of processes that were killed together with their keepers.
 fn create(root: &Path) -> Result<PathBuf, Error> {
     let entries = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.filter(|path| is_ours(path)).for_each(|path| drop(cgroup::remove_unguarded(&path)));
@@ -140,6 +140,8 @@ fn enter(cgroup: &Path) -> Result<(), Error> {
 
 /// Runs the guard in a process of its own until `end` is closed, and removes the cgroup.
 fn keep(cgroup: &Path, rules: Rules, end: &OwnedFd, output: OwnedFd) {
+    // Ctrl-C ends what is guarded, and then the guard.
+    let _ = setpgid(Pid::from_raw(0), Pid::from_raw(0));
     match system::fork() {
         Ok(ForkResult::Child) => {
             guard(cgroup, rules, output);
