@@ -62,9 +62,9 @@ impl Session {
             radio: filter.clone(),
             ..Records::default()
         };
-        let trace = radio.zip(filter).map(|((_, write), filter)| {
-            radio::SessionTrace::new(radio::Trace::new(checked, filter, write))
-        });
+        let trace = radio
+            .zip(filter)
+            .map(|((_, write), filter)| radio::SessionTrace::new(radio::Trace::new(checked, filter, write)));
         let tap = trace.clone().map(|trace| Box::new(trace) as Box<dyn Tap>);
         let session = airwnd_lab::Session::tapped(checked.clone(), seed, &records, tap);
         let session = settle(py, session.map_err(|error| error.located(&checked.name, &scenario.node)))?;

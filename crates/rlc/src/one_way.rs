@@ -2,7 +2,8 @@
 
 use super::settings::{Rlc, RlcMode};
 use super::{
-    BearerEvents, BufferStatus, DropCause, Protocol, Returned, Sdu, am, longest_headers, nr_um, pdcp_header, um,
+    BearerEvents, BufferStatus, DropCause, Protocol, Returned, Sdu, am, longest_headers, nr_um, pdcp_header,
+    um,
 };
 use airwnd_kernel::prefetch;
 use airwnd_links::aqm::{Backlog, QueueDisc};

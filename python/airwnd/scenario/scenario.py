@@ -408,8 +408,8 @@ class Scenario:
             Number of threads that advance the cells, at most one per three cells; ``None``: one. Results do
             not depend on it.
         radio_trace
-            Folder for a trace of MAC, RLC and RRC as Parquet files; a :class:`RadioTrace` selects layers, UEs
-            and a window. It is written during the run, and readable however the run ends.
+            Folder for a trace of MAC, RLC, PDCP and RRC as Parquet files; a :class:`RadioTrace` selects
+            layers, UEs and a window. It is written during the run, and readable however the run ends.
 
         Returns
         -------

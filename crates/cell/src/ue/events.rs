@@ -46,7 +46,6 @@ impl EventLog {
         self.untraced = Some(Vec::new());
     }
 
-
     /// Moves the events of another log to the end of this one.
     #[inline]
     pub fn append(&mut self, other: &mut EventLog) {

@@ -16,8 +16,8 @@ mod table;
 mod timers;
 
 pub(crate) use bearers::{LegId, Waiting};
-pub(crate) use events::{EventLog, SduTracer};
 pub use events::{Arrival, Dropped};
+pub(crate) use events::{EventLog, SduTracer};
 pub(crate) use mac::{Signal, SignalContent};
 pub(crate) use mac_side::{Answer, Assignment, Grant, GrantedBlock, MacSide};
 pub(crate) use rlc::DownlinkReport;

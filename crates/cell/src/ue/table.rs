@@ -199,14 +199,15 @@ impl UeTable {
     #[cold]
     pub fn note_drx(&mut self, now: Time) {
         let UeTable { ues, trace, clock, .. } = self;
-        for (number, ue) in (0..).zip(&mut ues.0).filter_map(|(number, ue)| Some((UeId(number), ue.as_deref_mut()?))) {
-            let release = ue.connection.as_ref().and_then(|connection| connection.release(now));
-            let cell = ue.cell;
-            let Some(drx) = &mut ue.drx else { continue };
+        for (number, ue) in (0..).zip(&mut ues.0) {
+            let Some(Ue { cell, connection, drx: Some(drx), .. }) = ue.as_deref_mut() else { continue };
+            let (ue, cell) = (UeId(number), *cell);
+            let release = connection.as_ref().and_then(|connection| connection.release(now));
             let is_connected = release.is_none();
             drx.count(clock.from(release.map_or(now, |release| release.start)));
             for (tti, state) in drx.changes(clock.from(now), is_connected) {
-                trace.note(RadioRecord { at: clock.start(tti), ue: number, cell, event: RadioEvent::Drx(state) });
+                let (at, event) = (clock.start(tti), RadioEvent::Drx(state));
+                trace.note(RadioRecord { at, ue, cell, event });
             }
         }
     }

@@ -17,24 +17,17 @@ pub use airwnd_cell::trace::{
 pub use airwnd_cell::{BearerId, CarrierId, CellId, UeId};
 pub use airwnd_phy::access::Protocol;
 pub use airwnd_phy::tables::tbs_index;
-pub use airwnd_rlc::{DropCause, RlcMode};
 pub use airwnd_rlc::am::Nack;
 pub use airwnd_rlc::trace::{DataPdu, PduContent, PduFormat, TracedPdu};
+pub use airwnd_rlc::{DropCause, RlcMode};
 pub(crate) use rows::{BlockRow, ControlRow, DrxRow, GrantRow, PduRow, RrcRow, SduRow};
 
 /// Words of the layers, in the order of [`Layer::ALL`].
 pub const LAYERS: [&str; 4] = ["mac", "rlc", "pdcp", "rrc"];
 
 /// Tables of a trace, in their order.
-pub const TABLES: [&str; 7] = [
-    "radio_grants",
-    "radio_blocks",
-    "radio_control",
-    "radio_drx",
-    "radio_pdus",
-    "radio_sdus",
-    "radio_rrc",
-];
+pub const TABLES: [&str; 7] =
+    ["radio_grants", "radio_blocks", "radio_control", "radio_drx", "radio_pdus", "radio_sdus", "radio_rrc"];
 
 /// Properties of the radio interface that frames have besides its records.
 #[derive(Clone, Copy, Debug)]
@@ -155,7 +148,9 @@ impl RadioTables {
         match &record.event {
             RadioEvent::Grant(event) => self.grants.add(GrantRow::of(record, event, begin), rows, TABLES[0]),
             RadioEvent::Block(event) => self.blocks.add(BlockRow::of(record, event, begin), rows, TABLES[1]),
-            RadioEvent::Control(event) => self.control.add(ControlRow::of(record, event, begin), rows, TABLES[2]),
+            RadioEvent::Control(event) => {
+                self.control.add(ControlRow::of(record, event, begin), rows, TABLES[2])
+            }
             RadioEvent::Drx(state) => self.drx.add(DrxRow::of(record, *state, begin), rows, TABLES[3]),
             RadioEvent::Pdu(event) => self.pdus.add(PduRow::of(record, event, begin), rows, TABLES[4]),
             RadioEvent::Sdu(event) => self.sdus.add(SduRow::of(record, event, begin), rows, TABLES[5]),

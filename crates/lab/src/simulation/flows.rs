@@ -179,8 +179,11 @@ impl Simulation<'_> {
             self.groups.push(Group {
                 id: group.id.clone(),
                 kind: group.traffic.kind(),
-                cc: tcp.then(|| named(&group.cc, scenario.flow.iter().map(|group| &group.cc), cc::Spec::label)),
-                rwnd: tcp.then(|| named(&group.rwnd, scenario.flow.iter().map(|group| &group.rwnd), rwnd::Spec::label)),
+                cc: tcp
+                    .then(|| named(&group.cc, scenario.flow.iter().map(|group| &group.cc), cc::Spec::label)),
+                rwnd: tcp.then(|| {
+                    named(&group.rwnd, scenario.flow.iter().map(|group| &group.rwnd), rwnd::Spec::label)
+                }),
                 config: tcp.then(|| Arc::new(scenario.tcp_of(group))),
                 first,
                 end: first + flows.len() as u32,

@@ -2,8 +2,8 @@
 
 use airwnd_catalog::Node;
 use airwnd_lab::radio::{
-    BlockOutcome, Control, DataPdu, DrxState, Layer, PduContent, PduRecord, Protocol, RadioEvent, RadioRecord, RlcMode,
-    RrcCause, RrcEvent, SduEvent,
+    BlockOutcome, Control, DataPdu, DrxState, Layer, PduContent, PduRecord, Protocol, RadioEvent,
+    RadioRecord, RlcMode, RrcCause, RrcEvent, SduEvent,
 };
 use airwnd_lab::tap::{Crossing, Node as Place, Passage, Sight, Tap};
 use airwnd_lab::{Outcome, Records, Scenario, run_tapped};

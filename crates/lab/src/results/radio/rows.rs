@@ -1,8 +1,8 @@
 //! Columns of the tables of a trace.
 
 use super::{
-    BlockOutcome, BlockRecord, Control, ControlRecord, DropCause, DrxState, GrantRecord, PduContent, PduRecord,
-    RadioRecord, RlcMode, RrcCause, RrcEvent, RrcRecord, SduEvent, SduRecord, Transmission,
+    BlockOutcome, BlockRecord, Control, ControlRecord, DropCause, DrxState, GrantRecord, PduContent,
+    PduRecord, RadioRecord, RlcMode, RrcCause, RrcEvent, RrcRecord, SduEvent, SduRecord, Transmission,
 };
 use crate::results::columns::{Cell, Columns, Kind, one_column};
 use airwnd_kernel::Direction;
