@@ -200,7 +200,10 @@ impl UeTable {
     pub fn note_drx(&mut self, now: Time) {
         let UeTable { ues, trace, clock, .. } = self;
         for (number, ue) in (0..).zip(&mut ues.0) {
-            let Some(Ue { cell, connection, drx: Some(drx), .. }) = ue.as_deref_mut() else { continue };
+            let Some(Ue { cell, connection, drx: Some(drx), joined: true, .. }) = ue.as_deref_mut() else {
+                // Whether it is awake until it has accessed a cell is counted then.
+                continue;
+            };
             let (ue, cell) = (UeId(number), *cell);
             let release = connection.as_ref().and_then(|connection| connection.release(now));
             let is_connected = release.is_none();
