@@ -1,11 +1,8 @@
 //! Packets that leave the radio link, and marks on the way.
 
-use super::bearers::LegId;
-use crate::identity::{BearerId, CellId, UeId};
-use crate::trace::{RadioEvent, RadioRecord, SduEvent, SduRecord, Tracer};
+use crate::identity::UeId;
 use airwnd_kernel::{Direction, Key};
 use airwnd_rlc::{BearerEvents, DropCause, Sdu};
-use airwnd_units::Time;
 
 /// A packet that has crossed the radio link.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +29,7 @@ pub(crate) struct EventLog {
     pub drops: Vec<Dropped>,
     pub marks: Vec<Key>,
     /// Dropped SDUs that a tracer has not noted; `None`: there is no observer.
-    untraced: Option<Vec<(Sdu, DropCause)>>,
+    pub(super) untraced: Option<Vec<(Sdu, DropCause)>>,
 }
 
 impl EventLog {
@@ -41,7 +38,7 @@ impl EventLog {
         EventLog { drops: Vec::with_capacity(256), marks: Vec::with_capacity(256), untraced: None }
     }
 
-    /// Keeps the dropped SDUs for [`SduTracer::note_drops`].
+    /// Keeps the dropped SDUs for a tracer.
     pub fn observe(&mut self) {
         self.untraced = Some(Vec::new());
     }
@@ -66,44 +63,5 @@ impl BearerEvents for EventLog {
     }
     fn marked(&mut self, packet: Key) {
         self.marks.push(packet);
-    }
-}
-
-/// Notes the SDUs of a direction of a bearer for an observer.
-pub(crate) struct SduTracer<'a> {
-    pub tracer: &'a mut Tracer,
-    pub now: Time,
-    /// Cell of the UE.
-    pub cell: CellId,
-    pub leg: LegId,
-}
-
-impl SduTracer<'_> {
-    /// Notes an event of an SDU, if there is an observer.
-    #[inline]
-    pub fn note(&mut self, sdu: &Sdu, event: SduEvent) {
-        if self.tracer.is_on() {
-            self.note_observed(sdu, event);
-        }
-    }
-
-    /// Notes the SDUs that the bearer has dropped since the last call, if there is an observer.
-    #[inline]
-    pub fn note_drops(&mut self, log: &mut EventLog) {
-        if let Some(untraced) = &mut log.untraced {
-            for (sdu, cause) in untraced.drain(..) {
-                self.note_observed(&sdu, SduEvent::Dropped(cause));
-            }
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn note_observed(&mut self, sdu: &Sdu, event: SduEvent) {
-        let LegId { ue, bearer, direction } = self.leg;
-        let &Sdu { packet, size, arrived, .. } = sdu;
-        let (bearer, waited) = (BearerId(bearer), self.now.since(arrived));
-        let event = RadioEvent::Sdu(SduRecord { direction, bearer, packet, size, waited, event });
-        self.tracer.note(RadioRecord { at: self.now, ue, cell: self.cell, event });
     }
 }

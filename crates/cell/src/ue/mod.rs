@@ -12,15 +12,17 @@ mod multiplexing;
 mod report_rules;
 mod reports;
 mod rlc;
+mod sdu_tracer;
 mod table;
 mod timers;
 
 pub(crate) use bearers::{LegId, Waiting};
+pub(crate) use events::EventLog;
 pub use events::{Arrival, Dropped};
-pub(crate) use events::{EventLog, SduTracer};
 pub(crate) use mac::{Signal, SignalContent};
 pub(crate) use mac_side::{Answer, Assignment, Grant, GrantedBlock, MacSide};
 pub(crate) use rlc::DownlinkReport;
+pub(crate) use sdu_tracer::SduTracer;
 pub(crate) use table::UeTable;
 
 use crate::bearer::Bearer;

@@ -1,8 +1,9 @@
 //! Multiplexing of a UE's bearers in transport blocks.
 
 use super::bearers::LegId;
-use super::events::{Arrival, EventLog, SduTracer};
+use super::events::{Arrival, EventLog};
 use super::rlc::arrive;
+use super::sdu_tracer::SduTracer;
 use super::{Ue, UeTable};
 use crate::identity::{BearerId, CarrierId, UeId};
 use crate::mac::Content;

@@ -1,7 +1,8 @@
 //! RLC of the UEs' bearers at both ends: packets in and out, and reports to the MAC.
 
 use super::bearers::{Bearers, Leg, LegId, RadioBearer};
-use super::events::{Arrival, EventLog, SduTracer};
+use super::events::{Arrival, EventLog};
+use super::sdu_tracer::SduTracer;
 use super::timers::Timers;
 use super::{Ue, UeTable};
 use crate::identity::{CellId, UeId, UeSlot};
