@@ -85,7 +85,18 @@ def beside(rate_mbps: float) -> dict[str, str]:
         "constant rate, 70 %": flow("constant", traffic=constant),
         "upload, and CUBIC from 5 s on": upload("cubic", "0s") + download("cubic", "5s"),
         "CUBIC to another host": download("cubic", "0s", "other"),
+        "CUBIC to another host from 5 s on": download("cubic", "5s", "other"),
+        "BBR to another host": download("bbr", "0s", "other"),
+        "BBR to another host from 5 s on": download("bbr", "5s", "other"),
+        "BBRv3 to another host": download("bbr3", "0s", "other"),
+        f"{OF_BBR}nothing": "",
+        f"{OF_BBR}CUBIC to another host": download("cubic", "0s", "other"),
+        f"{OF_BBR}BBR to another host": download("bbr", "0s", "other"),
     }
+
+
+# Before the traffic beside a download whose sender is BBR instead of CUBIC.
+OF_BBR = "by BBR: "
 
 
 class Case(NamedTuple):
@@ -101,10 +112,11 @@ def run(case: Case) -> tuple[float, float]:
     """Return goodput in Mbit/s and the 95th percentile of the ping in ms."""
     network, rate_mbps = LINKS[case.link]
     start = f'"{0.37 * case.run:.2f}s"'
+    sender = "bbr" if case.beside.startswith(OF_BBR) else "cubic"
     text = (
         f'name = "beside"\ntcp.stack = "linux"\ncore.server_delay = "0ms"\nduration = "{SECONDS}s"\n'
         + network
-        + flow("own", cc='"cubic"', rwnd=CONTROLS[case.control], start=start)
+        + flow("own", cc=f'"{sender}"', rwnd=CONTROLS[case.control], start=start)
         + beside(rate_mbps)[case.beside]
         + flow("ping", "other", traffic='{kind = "cbr", rate = "16kbps", packet = "100B"}')
     )

@@ -142,6 +142,7 @@ impl Drwa {
             device: &view.device,
             window: Bytes(self.window.unwrap_or(self.params.initial.0)),
             offered: view.offered,
+            has_gap: view.early > Bytes::ZERO,
         });
     }
 }

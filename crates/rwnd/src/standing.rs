@@ -93,15 +93,15 @@ const HEADROOM: f64 = 2.0;
 /// arrivals; the sum of their shares has the fixed point of one.
 ///
 /// With `competes` the window is released where the queue is that of others: if it was above what the control aims at
-/// throughout each of 16 consecutive round trips, or of at least four in which the rate has fallen to half and by more than
-/// the RTT. A queue of up to three RTTs may be that of other controls, each of which keeps the data of an RTT in flight; a
-/// dip to four segments must then leave at least half an RTT of it. If a fifth of what arrives at the device has no such
-/// control, eight round trips suffice, or two if that traffic has grown by a quarter, or, in the first five, if it has
+/// throughout each of 16 consecutive round trips, or does not shrink for four in which the rate is below half of its peak.
+/// A queue of up to three RTTs may be that of other controls, or of BBR. Beside it the released window is limited to three
+/// times the data of an RTT without a queue, until a loss or a longer queue. If a fifth of what arrives at the device has no
+/// such control, eight round trips suffice, or two if that traffic has grown by a quarter, or, in the first five, if it has
 /// tripled or the queue was there before. Round trips in which more than twice the window is still offered count only
-/// then. Released, the receiver offers twice the data of a round trip, or what that was before the window shrank. It
-/// tries the control again after 64 round trips, or 16 if the queue has shrunk to 0.7 times or the rate grown to 1.3
+/// then. Released, the receiver offers at most twice the data of a round trip, or what that was before the window shrank. It
+/// tries the control again after 256 round trips, or 64 if the queue has shrunk to 0.7 times or the rate grown to 1.3
 /// times its mean; if the queue is not short then, it is released for twice as long, up to 1024 round trips. A probe
-/// lasts about four round trips, 6 % of the first wait and 3 % of the next. The window is also released while the
+/// lasts about four round trips. The window is also released while the
 /// device uploads and U exceeds the minimum RTT: the ACKs between the upload's segments arrive in groups, and so do
 /// the segments of the download (Zhang, Shenker and Clark, SIGCOMM 1991).
 ///
@@ -537,6 +537,7 @@ impl Standing {
             device: &view.device,
             window: Bytes((self.whole(view) / f64::from(connections)) as u64),
             offered: view.offered,
+            has_gap: view.early > Bytes::ZERO,
         };
         if let Some(competition) = &mut self.competition {
             competition.on_segment(&segment);

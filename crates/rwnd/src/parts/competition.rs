@@ -4,30 +4,32 @@ use super::beside::{Beside, Traffic};
 use crate::Device;
 use airwnd_units::{Bytes, Span, Time};
 
-/// Consecutive round trips with a queue after which it may be that of others. In the first, data arrives that earlier
-/// windows allowed; a drop of the link's rate needs one or two more until the smaller window has drained the queue.
-const MIN_ROUNDS: usize = 4;
-/// Round trips that are compared, so that a window that falls by a tenth in each is noticed as well.
-const ROUNDS: usize = 8;
-/// Share to which the rate must have fallen within them.
-const FALL: f64 = 0.5;
+/// Consecutive round trips with a queue that does not shrink, and at a rate below this share of its peak, after which the
+/// queue is that of others. In the first, data arrives that earlier windows allowed; a drop of the link's rate needs one
+/// or two more until the smaller window has drained the queue.
+const STARVED_ROUNDS: u32 = 4;
+const STARVED: f64 = 0.5;
+/// Share of a peak that remains in force a round trip later: half after 138.
+const PEAK_KEPT: f64 = 0.995;
 /// Consecutive round trips with a queue after which it is that of the device's other traffic: if that has grown, and if it
 /// has had the same rate.
 const GROWN_ROUNDS: u32 = 2;
 const SHARED_ROUNDS: u32 = 8;
 /// Consecutive round trips with a queue after which it is that of others, whatever the rate.
 const MAX_ROUNDS: u32 = 16;
-/// A queue up to this multiple of the RTT without it may be that of other controls, each of which keeps the data of one
-/// round trip in flight. A dip, a small window for that many round trips in which it was in force, leaves at most the
-/// reciprocal of this share of the RTT then.
+/// A queue up to this multiple of the RTT without it may be that of other controls, or of senders that keep about as much
+/// in flight as the path holds, such as BBR. Released beside it, the window is at most this multiple of the data of an RTT
+/// without a queue at the recent maximum rate, so that controls that take each other for competitors keep a queue of two RTTs.
 const OF_CONTROLS: f64 = 3.0;
-const DIP_SEGMENTS: u64 = 4;
-const DIP_ROUNDS: u32 = 2;
-const AFTER_DIP: u64 = 2;
-/// Round trips from the first dip to the next.
-const DIP_WAIT: u32 = 64;
+const MATCHED: f64 = 3.0;
+const MATCHED_KEPT: f64 = 0.95;
+const MATCHED_SEGMENTS: u64 = 4;
+/// Consecutive round trips with a longer queue, or queue at a loss as a share of the RTT, after which it is released without
+/// that limit: others fill the buffer in any case.
+const DEEP_ROUNDS: u32 = 4;
+const AT_LOSS: f64 = 0.5;
 /// Round trips from a release to the first probe, and the most to a later one.
-const FIRST_WAIT: u32 = 64;
+const FIRST_WAIT: u32 = 256;
 const LONGEST_WAIT: u32 = 1024;
 /// Reciprocal of the share of this time after which a probe begins if the competitor may have gone, and what says so: the
 /// queue has shrunk to this share of its mean, or the rate has grown to this multiple of its mean.
@@ -78,6 +80,8 @@ pub(crate) struct Segment<'a> {
     /// Window of the control for this connection, and bytes offered and not yet received.
     pub window: Bytes,
     pub offered: Bytes,
+    /// Whether data has arrived out of order.
+    pub has_gap: bool,
 }
 
 impl Segment<'_> {
@@ -87,17 +91,24 @@ impl Segment<'_> {
     }
 }
 
-/// A round trip.
+/// Rates of a round trip in bytes per second.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
-    /// Bytes per second.
-    rate: f64,
-    /// Rate of the connection with its part of other traffic, at which a queue of its bytes drains.
-    link_rate: f64,
-    /// Rate of all controlled connections of the device, of which each takes from the others.
-    controlled_rate: f64,
-    /// RTT of the segment with the least queue, in seconds.
-    min_rtt_s: f64,
+    own: f64,
+    /// That of the connection with its part of other traffic, at which a queue of its bytes drains.
+    link: f64,
+    /// That of all controlled connections of the device, of which each takes from the others.
+    controlled: f64,
+}
+
+impl Round {
+    fn max(self, other: Round, kept: f64) -> Round {
+        Round {
+            own: self.own.max(kept * other.own),
+            link: self.link.max(kept * other.link),
+            controlled: self.controlled.max(kept * other.controlled),
+        }
+    }
 }
 
 /// State of the control.
@@ -105,8 +116,6 @@ struct Round {
 enum Phase {
     /// Control in force.
     Controlled,
-    /// Control in force with a small window.
-    Dipping { in_force: u32 },
     /// Control released for `rounds` of `wait` round trips, and there may have been a change.
     Released { rounds: u32, wait: u32, has_changed: bool },
     /// Control in force, with the window of the beginning, to measure whether that shortens the queue.
@@ -117,15 +126,17 @@ enum Phase {
 ///
 /// A window that follows a delay yields to a sender that does not: it shrinks as long as there is a queue. With the
 /// connections of one control alone a smaller window shortens the queue by as much within a round trip. So the queue is
-/// that of others if it was above what the control aims at throughout each of 16 consecutive round trips, or of at least
-/// four in which the rate of the device's controlled connections has fallen to half or less and by more than the RTT. A
-/// drop of the link's rate has such a queue for one or two round trips, until the smaller window has drained it; then the
-/// RTT falls with the window. Round trips in which the sender uses what was offered before the window became smaller do
-/// not count: the overshoot of slow start lasts for several.
+/// that of others if it was above what the control aims at throughout each of 16 consecutive round trips, or if it does not
+/// shrink for four in which the rate of the device's controlled connections is below half of its peak. A drop of the link's
+/// rate has such a queue for one or two round trips, until the smaller window has drained it. Round trips in which the
+/// sender uses what was offered before the window became smaller do not count: the overshoot of slow start lasts for
+/// several. What the control aims at is seconds of queue and bytes; the bytes drain at the peak rate, since at the rate that
+/// others leave they would explain any queue.
 ///
-/// Several controls that do not know of each other keep a queue as well, of one RTT for each but the first. So a queue of
-/// up to three RTTs is tested, after 16 round trips, by a dip to four segments: what remains is that of others. If it is
-/// less than half of the RTT, as with controls alone, it stays in force, and the wait to the next dip doubles, from 64 round trips.
+/// Several controls that do not know of each other keep a queue as well, of one RTT for each but the first, and BBR keeps
+/// one of up to an RTT. Beside a queue of up to three RTTs the released window is therefore limited, to three times the data
+/// of an RTT without a queue: enough to keep a share beside BBR, and the queue stays below two RTTs if all others are
+/// controls. After a loss, or four round trips with a longer queue, the limit is gone: it would only cost throughput.
 ///
 /// Traffic of the same device is known. If it has no control and makes up a fifth of the arrivals, fewer round trips with a
 /// queue suffice that does not shrink: eight, or two if that traffic has grown by a quarter since its minimum. In its first
@@ -137,14 +148,14 @@ enum Phase {
 /// too: the ACKs between the upload's segments arrive in groups, as do therefore the segments of the download, and only a
 /// window that has room for both queues keeps the link busy between the groups (Zhang, Shenker and Clark, SIGCOMM 1991).
 ///
-/// A released window does not restrict the sender, whose own congestion control competes with the cwnd that it had before
-/// the window shrank. 64 round trips later the control is in force again, and remains so if the queue is short in a round
-/// trip. If it has not been after two round trips in which the window was in force and the queue did not shrink any more, the
-/// wait is twice as long, up to 1024 round trips. In a probe the window stays: it is enough for the rate until then without
-/// the queue, and a smaller one would only cost more. A probe lasts about four round trips: 6 % of the first wait, 3 % of the
-/// second. It begins after a quarter of the wait if the minimum queue of a round trip is 0.7 times its mean, or the rate of
-/// two is 1.3 times its mean: the competitor may have gone, or another control that was released because of this one probes.
-/// Two controls that each take the other for a competitor therefore probe together.
+/// A released window does not restrict the sender otherwise, whose own congestion control competes with the cwnd that it
+/// had before the window shrank. 256 round trips later the control is in force again, and remains so if the queue is short
+/// in a round trip. If it has not been after two round trips in which the window was in force and the queue did not shrink
+/// any more, the wait is twice as long, up to 1024 round trips. In a probe the window stays: it is enough for the rate until
+/// then without the queue, and a smaller one would only cost more. A probe lasts about four round trips. It begins after a
+/// quarter of the wait if the minimum queue of a round trip is 0.7 times its mean, or the rate of two is 1.3 times its mean:
+/// the competitor may have gone, or another control that was released because of this one probes. Two controls that each
+/// take the other for a competitor therefore probe together.
 #[derive(Clone, Debug)]
 pub(crate) struct Competition {
     phase: Phase,
@@ -152,11 +163,16 @@ pub(crate) struct Competition {
     since: Option<Time>,
     bytes: u64,
     min_queue: Span,
-    /// Round trips with a queue since the last without, newest last, and the number of those kept.
-    queued: [Round; ROUNDS],
-    count: usize,
-    /// Number of round trips with a queue since the last without.
+    /// Maxima that decrease: of all rates, and of the recent own one.
+    peak: Round,
+    recent: f64,
+    /// Round trips with a queue since the last without, and consecutive ones of a starved control.
     total: u32,
+    starved: u32,
+    /// Consecutive round trips with a queue that is longer than that of controls, and whether the released window is limited.
+    deep: u32,
+    is_matched: bool,
+    base_rtt: Span,
     /// Traffic of the device, and consecutive round trips with a queue that does not shrink beside other traffic.
     beside: Beside,
     shared_rounds: u32,
@@ -168,9 +184,6 @@ pub(crate) struct Competition {
     last_queue: Span,
     /// Whether the control is released because of the uplink's queue.
     is_behind_upload: bool,
-    /// Round trips since the last dip, and those to the next.
-    since_dip: u32,
-    dip_wait: u32,
     /// Means while released: queue in seconds, that of the last round trip in a probe, and bytes per second.
     mean_queue_s: f64,
     mean_rate: f64,
@@ -189,17 +202,19 @@ impl Competition {
             since: None,
             bytes: 0,
             min_queue: Span::MAX,
-            queued: [Round::default(); ROUNDS],
-            count: 0,
+            peak: Round::default(),
+            recent: 0.0,
             total: 0,
+            starved: 0,
+            deep: 0,
+            is_matched: false,
+            base_rtt: Span::ZERO,
             beside: Beside::new(),
             shared_rounds: 0,
             is_shared: false,
             has_been_short: false,
             last_queue: Span::ZERO,
             is_behind_upload: false,
-            since_dip: DIP_WAIT,
-            dip_wait: DIP_WAIT,
             mean_queue_s: 0.0,
             mean_rate: 0.0,
             is_faster: false,
@@ -224,12 +239,15 @@ impl Competition {
         self.is_behind_upload || matches!(self.phase, Phase::Released { .. })
     }
 
-    /// Returns the window in place of the control's, if any: one that does not restrict the sender, that of a probe, or a
-    /// dip.
+    /// Returns the window in place of the control's, if any: one that lets the sender compete, or that of a probe.
     pub fn window(&self, mss: Bytes) -> Option<Bytes> {
+        if self.is_released() {
+            let room = HEADROOM * self.data;
+            let matched = MATCHED * self.recent * self.base_rtt.as_secs() + (mss * MATCHED_SEGMENTS).0 as f64;
+            let is_matched = self.is_matched && !self.is_behind_upload;
+            return Some(Bytes(if is_matched { room.min(matched) } else { room } as u64));
+        }
         match self.phase {
-            _ if self.is_released() => Some(Bytes((HEADROOM * self.data) as u64)),
-            Phase::Dipping { .. } => Some(mss * DIP_SEGMENTS),
             Phase::Probing { window, .. } => Some(window),
             _ => None,
         }
@@ -238,6 +256,8 @@ impl Competition {
     /// Processes a segment.
     pub fn on_segment(&mut self, segment: &Segment<'_>) {
         self.bytes += segment.new.0;
+        self.is_matched &=
+            !(segment.has_gap && segment.queue.as_secs() > AT_LOSS * segment.base_rtt.as_secs());
         self.min_queue = self.min_queue.min(segment.queue);
         let Some(rtt) = segment.rtt else { return };
         let since = *self.since.get_or_insert(segment.now);
@@ -248,10 +268,8 @@ impl Competition {
         let rate = self.bytes as f64 / duration.as_secs();
         let traffic = self.beside.on_round(duration, segment.device);
         self.is_shared = traffic.is_shared;
-        let link_rate = rate * traffic.multiple;
-        let min_rtt_s = (segment.base_rtt + self.min_queue).as_secs();
-        let controlled_rate = traffic.controlled.unwrap_or(rate);
-        let round = Round { rate, link_rate, controlled_rate, min_rtt_s };
+        let controlled = traffic.controlled.unwrap_or(rate);
+        let round = Round { own: rate, link: rate * traffic.multiple, controlled };
         self.data = (rate * rtt.as_secs()).max(KEPT * self.data);
         (self.since, self.bytes) = (Some(segment.now), 0);
         let min_queue = std::mem::replace(&mut self.min_queue, Span::MAX);
@@ -268,16 +286,17 @@ impl Competition {
     }
 
     fn on_round(&mut self, round: &Round, min_queue: Span, traffic: Traffic, segment: &Segment<'_>) {
-        let recent = &self.queued[self.count.saturating_sub(MIN_ROUNDS - 1)..self.count];
-        // A rate that has just fallen would explain any queue by the extra bytes.
-        let before = if matches!(self.phase, Phase::Probing { .. }) { self.mean_rate } else { 0.0 };
-        let fastest = recent.iter().map(|round| round.link_rate).fold(round.link_rate.max(before), f64::max);
+        self.base_rtt = segment.base_rtt;
+        self.peak = round.max(self.peak, PEAK_KEPT);
+        self.recent = round.own.max(MATCHED_KEPT * self.recent);
+        let is_deep = min_queue.as_secs() > OF_CONTROLS * segment.base_rtt.as_secs();
+        self.deep = if is_deep { self.deep + 1 } else { 0 };
+        self.is_matched &= self.deep < DEEP_ROUNDS;
         let extra = segment.extra + segment.mss * ROUNDING;
-        let aim_s = segment.aim.as_secs() + extra.0 as f64 / fastest.max(1.0);
+        let aim_s = segment.aim.as_secs() + extra.0 as f64 / self.peak.link.max(1.0);
         let is_short = min_queue.as_secs() <= aim_s;
         self.phase = match self.phase {
             Phase::Controlled => self.controlled(round, min_queue, is_short, traffic, segment),
-            Phase::Dipping { in_force } => self.dipping(round, min_queue, in_force, segment),
             Phase::Released { rounds, wait, has_changed } => {
                 let has_changed = self.has_changed(round, min_queue, rounds >= wait / SETTLED) || has_changed;
                 let rounds = rounds + 1;
@@ -316,19 +335,18 @@ impl Competition {
         traffic: Traffic,
         segment: &Segment<'_>,
     ) -> Phase {
-        self.since_dip = self.since_dip.saturating_add(1);
         if is_short {
             self.forget_queue();
             self.has_been_short = true;
             return Phase::Controlled;
         }
         let is_in_force = segment.is_in_force(segment.window * USED_UP);
-        if is_in_force {
-            self.total += 1;
-            self.remember(*round);
-        }
+        let is_shrinking = min_queue.as_secs() < SHRINKING * self.last_queue.as_secs();
+        let counts = u32::from(is_in_force && !is_shrinking);
+        self.total += u32::from(is_in_force);
+        let is_starved = round.controlled < STARVED * self.peak.controlled;
+        self.starved = if is_starved { self.starved + counts } else { 0 };
         if is_in_force || traffic.is_first {
-            let is_shrinking = min_queue.as_secs() < SHRINKING * self.last_queue.as_secs();
             self.shared_rounds =
                 if traffic.is_shared { self.shared_rounds + u32::from(!is_shrinking) } else { 0 };
         }
@@ -336,29 +354,11 @@ impl Competition {
         let precedes = traffic.is_first && !self.has_been_short;
         let enough = if traffic.has_grown || precedes { GROWN_ROUNDS } else { SHARED_ROUNDS };
         let is_of_device = self.shared_rounds >= enough;
-        let may_be_of_controls = min_queue.as_secs() <= OF_CONTROLS * segment.base_rtt.as_secs();
-        let is_old = self.total >= MAX_ROUNDS;
-        if is_of_device || !may_be_of_controls && (is_old || self.has_fallen()) {
+        if is_of_device || self.total >= MAX_ROUNDS || self.starved >= STARVED_ROUNDS {
+            self.is_matched = !is_of_device && self.deep == 0;
             self.release(min_queue, round, FIRST_WAIT)
-        } else if is_old && self.since_dip >= self.dip_wait {
-            Phase::Dipping { in_force: 0 }
         } else {
             Phase::Controlled
-        }
-    }
-
-    fn dipping(&mut self, round: &Round, min_queue: Span, in_force: u32, segment: &Segment<'_>) -> Phase {
-        if min_queue <= segment.aim + segment.base_rtt / AFTER_DIP {
-            self.forget_queue();
-            self.since_dip = 0;
-            self.dip_wait = (2 * self.dip_wait).min(LONGEST_WAIT);
-            return Phase::Controlled;
-        }
-        let in_force = in_force + u32::from(segment.is_in_force(segment.mss * DIP_SEGMENTS));
-        if in_force > DIP_ROUNDS {
-            self.release(min_queue, round, FIRST_WAIT)
-        } else {
-            Phase::Dipping { in_force }
         }
     }
 
@@ -366,15 +366,15 @@ impl Competition {
     /// enters. `is_settled`: the sender has regained its rate.
     fn has_changed(&mut self, round: &Round, min_queue: Span, is_settled: bool) -> bool {
         // After a loss one round trip has the data of two.
-        let was_faster = std::mem::replace(&mut self.is_faster, round.rate > FASTER * self.mean_rate);
+        let was_faster = std::mem::replace(&mut self.is_faster, round.own > FASTER * self.mean_rate);
         let is_shorter = min_queue.as_secs() < SHORTER * self.mean_queue_s;
         self.mean_queue_s += GAIN * (min_queue.as_secs() - self.mean_queue_s);
-        self.mean_rate += GAIN * (round.rate - self.mean_rate);
+        self.mean_rate += GAIN * (round.own - self.mean_rate);
         is_settled && (is_shorter || was_faster && self.is_faster)
     }
 
     fn release(&mut self, queue: Span, round: &Round, wait: u32) -> Phase {
-        (self.mean_queue_s, self.mean_rate) = (queue.as_secs(), round.rate);
+        (self.mean_queue_s, self.mean_rate) = (queue.as_secs(), round.own);
         // The sender still has the cwnd of that time.
         self.data = self.data.max(self.data_before);
         self.is_faster = false;
@@ -384,27 +384,8 @@ impl Competition {
 
     /// Counts round trips with a queue from here on.
     fn forget_queue(&mut self) {
-        (self.count, self.total, self.shared_rounds) = (0, 0, 0);
+        (self.total, self.starved, self.shared_rounds) = (0, 0, 0);
         self.data_before = self.data;
-    }
-
-    fn remember(&mut self, round: Round) {
-        if self.count == ROUNDS {
-            self.queued.rotate_left(1);
-            self.count -= 1;
-        }
-        self.queued[self.count] = round;
-        self.count += 1;
-    }
-
-    /// Whether the rate has fallen in place of the RTT: of the change of the data in flight, which is their product, more
-    /// than half, in logarithms, is that of the rate.
-    fn has_fallen(&self) -> bool {
-        let queued = &self.queued[..self.count];
-        let (Some(first), Some(last)) = (queued.first(), queued.last()) else { return false };
-        let rtt = last.min_rtt_s / first.min_rtt_s;
-        let rate = last.controlled_rate / first.controlled_rate.max(1.0);
-        queued.len() >= MIN_ROUNDS && rate <= FALL && rtt >= rate
     }
 }
 
@@ -430,6 +411,7 @@ mod tests {
         rtt_s: f64,
         way_back: Span,
         device: Device,
+        loses: bool,
     }
 
     impl Bench {
@@ -448,6 +430,7 @@ mod tests {
                 rtt_s: 0.044,
                 way_back,
                 device,
+                loses: false,
             }
         }
 
@@ -475,6 +458,7 @@ mod tests {
                     mss: MSS,
                     window: Bytes(self.window as u64),
                     offered: Bytes((self.offered - data).max(own) as u64),
+                    has_gap: self.loses,
                 });
                 self.now += Span::from_secs_f64(self.rtt_s * f64::from(1 - part));
             }
@@ -536,6 +520,53 @@ mod tests {
         assert!(bench.released > 1900, "{}", bench.released);
     }
 
+    /// Others that keep as much in flight as the path holds, as BBR does, have a queue that could be that of controls.
+    #[test]
+    fn beside_a_short_queue_of_others_the_window_is_limited_until_a_loss() {
+        let mut bench = Bench::new();
+        for _ in 0..40 {
+            bench.round(LINK, 50_000.0, 1e6);
+        }
+        assert!(bench.competition.is_released());
+        // Three times the data of an RTT: a queue of two beside others that let it.
+        assert!((0.1..0.13).contains(&bench.rtt_s), "{}", bench.rtt_s);
+        assert!(bench.rate > 0.5 * LINK, "{}", bench.rate);
+        let limited = bench.competition.window(MSS).unwrap().0;
+        bench.loses = true;
+        bench.round(LINK, 50_000.0, 1e6);
+        assert!(bench.competition.window(MSS).unwrap().0 > limited * 3 / 2);
+    }
+
+    /// Two controls that do not know of each other, with a link that neither fills alone.
+    #[test]
+    fn two_controls_keep_a_queue_of_at_most_two_round_trips() {
+        let mut benches = [Bench::new(), Bench::new()];
+        let mut data = [44_000.0, 44_000.0];
+        let mut rtts = Vec::new();
+        for _ in 0..2000 {
+            for own in 0..2 {
+                benches[own].round(LINK, data[1 - own], 1e6);
+                data[own] = benches[own].rate * benches[own].rtt_s;
+            }
+            rtts.push(benches[0].rtt_s);
+        }
+        assert!(rtts.iter().all(|rtt_s| *rtt_s < 3.3 * BASE.as_secs()), "{rtts:?}");
+        assert!(benches.iter().all(|bench| bench.rate > 0.2 * LINK));
+    }
+
+    #[test]
+    fn a_drop_of_the_rate_that_drains_slowly_does_not_release_it() {
+        // A window that follows the rate with a delay of several round trips.
+        let mut bench = Bench::new();
+        for round in 0..400 {
+            let link = if round / 50 % 2 == 0 { LINK } else { LINK / 4.0 };
+            let before = bench.window;
+            bench.round(link, 0.0, 1e6);
+            bench.window = 0.6 * before + 0.4 * bench.window;
+        }
+        assert_eq!(bench.released, 0);
+    }
+
     #[test]
     fn when_the_competitor_has_gone_the_control_is_in_force_again() {
         let mut bench = Bench::new();
@@ -543,7 +574,8 @@ mod tests {
             bench.round(LINK, 200_000.0, 150_000.0);
         }
         assert!(bench.competition.is_released());
-        for _ in 0..20 {
+        // A quarter of the wait, and the probe.
+        for _ in 0..80 {
             bench.round(LINK, 0.0, 150_000.0);
         }
         assert!(!bench.competition.is_released());
@@ -584,7 +616,7 @@ mod tests {
     fn after_a_probe_the_window_is_that_of_before() {
         let mut bench = Bench::new();
         let mut rates = Vec::new();
-        for _ in 0..200 {
+        for _ in 0..600 {
             bench.round(LINK, 200_000.0, 150_000.0);
             rates.push((bench.competition.is_probing(), bench.rate));
         }
