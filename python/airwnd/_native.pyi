@@ -437,6 +437,10 @@ class Session:
         seed: int,
         series_interval_ns: int | None = None,
         max_memory: int | None = None,
+        radio: tuple[
+            tuple[list[str], list[str], tuple[int, int] | None], Callable[[str, dict[str, _Column]], None]
+        ]
+        | None = None,
     ) -> Session: ...
     @property
     def time_s(self) -> float: ...

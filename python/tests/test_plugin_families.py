@@ -98,7 +98,7 @@ def test_a_receive_window_equals_the_built_in_one(text: str) -> None:
     scenario = Scenario.from_toml(text, allow_code=True)
     ours, ours_series = results(scenario, "flow[0].rwnd", {"kind": "drwa", "lambda": 2.0})
     theirs, theirs_series = results(scenario, "flow[0].rwnd", named("Drwa", target=2.0))
-    assert theirs == ours.replace('"drwa"', '"python"')
+    assert theirs == ours.replace('"drwa"', '"Drwa(target=2.0)"')
     assert theirs_series.equals(ours_series)
     assert "drwa" in ours
 

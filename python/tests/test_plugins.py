@@ -23,7 +23,7 @@ from airwnd import InputError, Scenario, ScenarioError
 from airwnd.plugins.permission import CodePolicy
 from airwnd.plugins.registry import Plugin, find
 from airwnd.plugins.source import RefusedError
-from airwnd.results.controls import control_text, named
+from airwnd.results.controls import control_text
 from airwnd.study.batch import Processes, Store, Task, carry_out
 from airwnd.study.reproduce.design import Experiment
 from airwnd.view.content import content
@@ -105,7 +105,7 @@ def test_newreno_in_python_is_newreno(scenario: str, stack: str) -> None:
     assert ours.outcome["flows"][0]["retransmissions"] > 0
     # The first flow and its group.
     for table in ("flows", "groups"):
-        renamed = json.dumps(ours.outcome[table][0]).replace("newreno", "python")
+        renamed = json.dumps(ours.outcome[table][0]).replace("newreno", "NewReno")
         assert json.dumps(theirs.outcome[table][0]) == renamed
     assert theirs.outcome["totals"] == ours.outcome["totals"]
     assert theirs.series.equals(ours.series)
@@ -117,7 +117,7 @@ def test_newreno_in_python_is_newreno_in_a_cell(small: Scenario) -> None:
     ours = base.run()
     named = {"kind": "python", "class": f"{EXAMPLE}/newreno.py:NewReno"}
     theirs = base.with_({"flow[0].cc": named}).run()
-    assert json.dumps(theirs.outcome) == json.dumps(ours.outcome).replace("newreno", "python")
+    assert json.dumps(theirs.outcome) == json.dumps(ours.outcome).replace("newreno", "NewReno")
 
 
 def test_the_example_keeps_the_queue_short(cli: Cli) -> None:
@@ -133,7 +133,7 @@ def test_the_examples_in_rust_and_python_agree() -> None:
     command = [str(gentle_program()), "examples/rust-plugin/scenario.toml"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
-    rust = json.dumps(json.loads(done.stdout)).replace('"plugin"', '"python"')
+    rust = json.dumps(json.loads(done.stdout)).replace("gentle(target=50ms)", "Gentle(target_s=0.05)")
     assert json.loads(rust) == Scenario.load(EXAMPLE / "scenario.toml", allow_code=True).run().outcome
 
 
@@ -425,7 +425,7 @@ def test_results_name_the_class_and_what_differs_from_its_defaults(cli: Cli, tmp
         flow=[{"id": name, "cc": {"kind": "python", **control}} for name, control in flows], duration="200ms"
     )
     result = run.run(series="50ms")
-    assert [row["cc"] for row in named(result.outcome["flows"], result.scenario)] == ["Mine", "Mine(gain=2)"]
+    assert result.flows["cc"].to_list() == result.groups["cc"].to_list() == ["Mine", "Mine(gain=2)"]
     assert "Mine(gain=2)" in result._repr_html_()
     assert "Mine(gain=2)" in run._repr_html_()
     facts = content({"one": result, "two": base.with_(duration="200ms").run(series="50ms")}).facts
@@ -440,16 +440,15 @@ def test_results_name_the_class_and_what_differs_from_its_defaults(cli: Cli, tmp
     assert control_text({"kind": "plugin", "name": "gentle", "gain": 2}) == "gentle(gain=2)"
 
 
-def test_classes_of_the_same_name_are_told_apart() -> None:
-    rows = [{"group": group, "cc": "python"} for group in "ab"] + [{"group": "c", "cc": "cubic"}]
+def test_two_classes_of_one_name_are_named_with_their_files(tmp_path: Path) -> None:
+    for file in ("one.py", "two.py"):
+        write(tmp_path)
+        (tmp_path / "mine.py").rename(tmp_path / file)
     controls = [{"kind": "python", "class": f"{name}.py:Mine"} for name in ("one", "two")]
-    scenario = {
-        "flow": [
-            *({"id": group, "cc": control} for group, control in zip("ab", controls, strict=True)),
-            {"id": "c", "cc": {"kind": "cubic"}},
-        ]
-    }
-    assert [row["cc"] for row in named(rows, scenario)] == ["one.py:Mine", "two.py:Mine", "cubic"]
+    flows = [{"id": name, "cc": cc} for name, cc in zip("abc", [*controls, "cubic"], strict=True)]
+    scenario = Scenario.from_toml(WIRE, str(tmp_path / "wire.toml"), allow_code=True)
+    result = scenario.with_(flow=flows, duration="100ms").run()
+    assert result.flows["cc"].to_list() == ["one.py:Mine", "two.py:Mine", "cubic"]
 
 
 def test_a_class_cannot_change_the_settings_of_others(tmp_path: Path) -> None:

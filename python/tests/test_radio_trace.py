@@ -15,7 +15,7 @@ from airwnd import Capture, InputError, RadioTrace, Scenario, ScenarioError
 from .command_line import run_interrupted
 from .conftest import Cli
 
-TABLES = ["grants", "blocks", "control", "pdus", "rrc"]
+TABLES = ["grants", "blocks", "control", "drx", "pdus", "sdus", "rrc"]
 # Payloads are zeros, which the dissectors above RLC would take for PDUs of PDCP.
 PREFERENCES = (
     "rlc-lte.call_pdcp_for_drb:Off",
@@ -166,7 +166,7 @@ def test_layers_ues_and_a_window_filter_a_trace(cli: Cli, tmp_path: Path) -> Non
     folder = tmp_path / "radio"
     options = ["--radio-layers", "mac,rlc", "--radio-ue", "ue-1", "--radio-ue", "ue-2"]
     cli("run", str(scenario), "--radio-trace", str(folder), *options, "--radio-window", "100ms..150ms")
-    assert sorted(path.name for path in folder.iterdir()) == ["blocks", "control", "grants", "pdus"]
+    assert sorted(path.name for path in folder.iterdir()) == ["blocks", "control", "drx", "grants", "pdus"]
     pdus = read(folder, "pdus")
     assert set(pdus["ue"]) == {1, 2}
     assert pdus["time_s"].is_between(0.1, 0.15, closed="left").all()
@@ -176,6 +176,30 @@ def test_layers_ues_and_a_window_filter_a_trace(cli: Cli, tmp_path: Path) -> Non
     assert not list((folder / "pdus").iterdir())
 
 
+def test_a_session_has_the_trace_of_a_run(tmp_path: Path) -> None:
+    scenario = cell("am")
+    scenario.run(radio_trace=tmp_path / "run")
+    session = airwnd.Session(scenario, radio_trace=tmp_path / "session")
+    while session.advance(0.1) < 1:
+        pass
+    session.finish()
+    for table in TABLES:
+        assert read(tmp_path / "session", table).equals(read(tmp_path / "run", table))
+
+
+def test_a_session_reports_that_its_trace_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("no space left")
+
+    session = airwnd.Session(cell(), radio_trace=tmp_path / "radio")
+    monkeypatch.setattr("airwnd.results.radio_writer.write_atomically", fail)
+    session.advance(0.5)
+    with pytest.raises(OSError, match="no space left"):
+        session.finish()
+
+
 def test_wrong_traces_are_refused(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()
@@ -183,8 +207,8 @@ def test_wrong_traces_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has thesis\.tex, which is no part of a trace"):
         cell().run(radio_trace=folder)
     other = tmp_path / "other"
-    with pytest.raises(ScenarioError, match="no layer `pdcp`; layers: mac, rlc, rrc"):
-        cell().run(radio_trace=RadioTrace(other, layers=["pdcp"]))
+    with pytest.raises(ScenarioError, match="no layer `nas`; layers: mac, rlc, pdcp, rrc"):
+        cell().run(radio_trace=RadioTrace(other, layers=["nas"]))
     with pytest.raises(ScenarioError, match="no UE `ue-3`"):
         cell().run(radio_trace=RadioTrace(other, ues="ue-3"))
     with pytest.raises(InputError, match="there is no layer `rrc` to capture"):

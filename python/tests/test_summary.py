@@ -285,3 +285,19 @@ def test_handovers_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"\nhandovers: {count}, radio link failures: {failures}\n" in capsys.readouterr().out
     show(Scenario.from_toml(SCENARIOS["cell"]).run())
     assert "handovers" not in capsys.readouterr().out
+
+
+def test_totals_of_unlike_groups_have_a_note_and_no_index_of_fairness(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    call = '[[flow]]\nid = "call"\ntraffic = { kind = "cbr", rate = "64kbps" }\n'
+    other = '[[flow]]\nid = "other"\ncc = "bbr3"\n'
+    for more, is_unlike in ((call, True), (other, False)):
+        run = Scenario.from_toml(f'{SITE}[[ue]]\n[[flow]]\nid = "download"\n{more}').run()
+        show(run)
+        (line,) = [
+            line for line in capsys.readouterr().out.splitlines() if "PDF" in line and "throughput" in line
+        ]
+        assert line.startswith("2 groups together: throughput") == is_unlike
+        assert ("Jain" in line) != is_unlike
+        assert ("2 groups together: throughput" in run._repr_html_()) == is_unlike

@@ -48,6 +48,8 @@ pub type Make<F> = Arc<dyn Fn(&<F as Family>::Context, &Failures) -> Result<Box<
 pub trait Head: ParamSet + Clone {
     /// Name of the plug-in in messages.
     fn label(&self) -> String;
+    /// Name of the plug-in in the scenario.
+    fn name(&self) -> &str;
 }
 
 /// A head that names a class in Python.
@@ -84,6 +86,10 @@ impl Head for Class {
     fn label(&self) -> String {
         self.class.clone()
     }
+
+    fn name(&self) -> &str {
+        &self.class
+    }
 }
 
 impl ClassHead for Class {
@@ -99,6 +105,10 @@ impl ClassHead for Class {
 impl Head for Name {
     fn label(&self) -> String {
         format!("plug-in `{}`", self.name)
+    }
+
+    fn name(&self) -> &str {
+        &self.name
     }
 }
 
@@ -135,12 +145,28 @@ pub struct Outside<H, F: Family + ?Sized> {
     pub head: H,
     /// Settings of the plug-in, completed with its defaults once it is resolved.
     pub settings: Map<String, Json>,
+    /// Defaults of settings, once it is resolved.
+    defaults: Map<String, Json>,
     make: Option<Make<F>>,
     /// Set in a run. Otherwise no code of the plug-in is executed.
     failures: Option<Failures>,
 }
 
 impl<H: Head, F: Family + ?Sized> Outside<H, F> {
+    /// Name in results: that of the class or plug-in, with the settings that differ from its defaults. `whole`: with the
+    /// file or module of a class.
+    pub fn name(&self, whole: bool) -> String {
+        let name = self.head.name();
+        let name = if whole { name } else { name.rsplit(':').next().expect("a text has a last part") };
+        let changed = self.settings.iter().filter(|(key, value)| self.defaults.get(*key) != Some(value));
+        let text = |(key, value): (&String, &Json)| match value {
+            Json::String(text) => format!("{key}={text}"),
+            other => format!("{key}={other}"),
+        };
+        let changed: Vec<String> = changed.map(text).collect();
+        if changed.is_empty() { name.into() } else { format!("{name}({})", changed.join(", ")) }
+    }
+
     /// Creates the member.
     pub fn build(&self, ctx: &F::Context) -> Box<F> {
         let label = self.head.label();
@@ -187,10 +213,11 @@ impl<H: Head, F: Family + ?Sized> External for Outside<H, F> {
 
 impl<H: Clone, F: Family + ?Sized> Clone for Outside<H, F> {
     fn clone(&self) -> Self {
-        let Outside { head, settings, make, failures } = self;
+        let Outside { head, settings, defaults, make, failures } = self;
         Outside {
             head: head.clone(),
             settings: settings.clone(),
+            defaults: defaults.clone(),
             make: make.clone(),
             failures: failures.clone(),
         }
@@ -213,7 +240,7 @@ impl<H: Head, F: Family + ?Sized> Param for Outside<H, F> {
     fn read(node: &Node) -> Result<Self, Error> {
         let head = H::read(&node.entries(is_head::<H>))?;
         let settings = Self::own(node).to_json().map(table)?;
-        Ok(Outside { head, settings, make: None, failures: None })
+        Ok(Outside { head, settings, defaults: Map::new(), make: None, failures: None })
     }
 
     fn to_json(&self) -> Json {
@@ -255,6 +282,8 @@ pub struct Found<F: Family + ?Sized> {
     pub sha256: String,
     /// Its settings, completed with the defaults of its constructor.
     pub settings: Map<String, Json>,
+    /// These defaults.
+    pub defaults: Map<String, Json>,
     /// Constructor of its objects.
     pub make: Make<F>,
 }
@@ -262,8 +291,9 @@ pub struct Found<F: Family + ?Sized> {
 /// Finds a class, given its settings, the table in the scenario and the scenario's folder.
 type FindClass<F> =
     Arc<dyn Fn(&Class, Map<String, Json>, &Node, &Path) -> Result<Found<F>, Error> + Send + Sync>;
-/// Reads the settings of a registered plug-in from a table, and returns them with the constructor.
-type ReadNamed<F> = Arc<dyn Fn(&Node) -> Result<(Map<String, Json>, Make<F>), Error> + Send + Sync>;
+/// Reads the settings of a registered plug-in from a table, and returns them, all defaults, and the constructor.
+type ReadNamed<F> =
+    Arc<dyn Fn(&Node) -> Result<(Map<String, Json>, Map<String, Json>, Make<F>), Error> + Send + Sync>;
 
 /// The registry of a family, by the box of its members.
 pub type RegistryOf<B> = Registry<<B as Deref>::Target>;
@@ -303,7 +333,8 @@ impl<F: Family + ?Sized> Registry<F> {
             let params = P::read(node)?;
             let (make, settings) = (make.clone(), table(params.to_json()));
             let make: Make<F> = Arc::new(move |ctx, _| make(&params, ctx));
-            Ok((settings, make))
+            let defaults = P::infos().into_iter().filter_map(|info| Some((info.name.into(), info.default?)));
+            Ok((settings, defaults.collect(), make))
         };
         self.named.push((name.into(), Arc::new(read)));
     }
@@ -337,8 +368,8 @@ impl<F: Family + ?Sized> Linked<F> for Outside<Name, F> {
             };
             return Err(node.nearest("name").error(message).within("name"));
         };
-        let (settings, make) = read(&Self::own(node))?;
-        (self.settings, self.make) = (settings, Some(make));
+        let (settings, defaults, make) = read(&Self::own(node))?;
+        (self.settings, self.defaults, self.make) = (settings, defaults, Some(make));
         Ok(())
     }
 }
@@ -351,7 +382,7 @@ impl<H: ClassHead, F: Family + ?Sized> Linked<F> for Outside<H, F> {
         let settings = Self::own(node).to_json().map(table)?;
         let found = find(&self.head.class(), settings, node, folder)?;
         self.head.set_digest(found.sha256);
-        (self.settings, self.make) = (found.settings, Some(found.make));
+        (self.settings, self.defaults, self.make) = (found.settings, found.defaults, Some(found.make));
         Ok(())
     }
 }

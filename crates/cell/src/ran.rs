@@ -17,7 +17,7 @@ use crate::mac::uplink_adaptation::Schemes;
 use crate::radio::Radio;
 use crate::region::{Region, Rules};
 use crate::trace::{RadioEvent, RadioRecord, RrcCause, RrcEvent, RrcRecord};
-use crate::ue::{Arrival, Dropped, EventLog, LegId, Ue, Waiting};
+use crate::ue::{Arrival, Dropped, EventLog, LegId, SduTracer, Ue, UeTable, Waiting};
 use airwnd_kernel::{Direction, Key};
 use airwnd_phy::Position;
 use airwnd_phy::access::Access;
@@ -180,10 +180,16 @@ impl Ran {
     fn re_establish_rlc(&mut self, now: Time, number: UeId) {
         let Ran { regions, home, events, returned, .. } = self;
         let region = &mut regions[usize::from(home[number.index()])];
-        let ue = region.table.get(number);
-        for leg in ue.bearers.legs_mut() {
-            leg.rlc.release(now, DropCause::LinkFailure, returned, events);
-            leg.rlc.resume(returned.drain(..));
+        let UeTable { ues, trace, .. } = &mut region.table;
+        let ue = &mut ues[number];
+        for (bearer, radio_bearer) in (0..).zip(ue.bearers.iter_mut()) {
+            for direction in Direction::BOTH {
+                let rlc = &mut radio_bearer.leg_mut(direction).rlc;
+                rlc.release(now, DropCause::LinkFailure, returned, events);
+                rlc.resume(returned.drain(..));
+                let leg = LegId { ue: number, bearer, direction };
+                SduTracer { tracer: trace, now, cell: ue.cell, leg }.note_drops(events);
+            }
         }
         // PDUs of unacknowledged bearers on air belong to the RLC entities before.
         ue.clear_parts();
@@ -383,11 +389,14 @@ impl Ran {
     ) {
         let Ran { regions, home, events, forwards, returned, radio, .. } = self;
         let (ue, from) = (number, radio.serving(number));
-        let bearers = &mut regions[usize::from(home[number.index()])].table.get(ue).bearers;
-        for leg in bearers.iter_mut().map(|bearer| bearer.leg_mut(direction)) {
+        let UeTable { ues, trace, .. } = &mut regions[usize::from(home[number.index()])].table;
+        for (bearer, radio_bearer) in (0..).zip(ues[ue].bearers.iter_mut()) {
+            let leg = radio_bearer.leg_mut(direction);
             leg.re_establish(now, cause, rest, returned, events, |packet| {
                 forwards.push(Forward { ue, from, packet });
             });
+            let leg = LegId { ue, bearer, direction };
+            SduTracer { tracer: trace, now, cell: from, leg }.note_drops(events);
         }
     }
 

@@ -1,38 +1,44 @@
-//! Records of what the radio interface does, for an observer: grants, blocks, control elements, PDUs of RLC, RRC.
+//! Records of what the radio interface does, for an observer: grants, blocks, control elements and DRX of the MAC, PDUs
+//! of RLC, SDUs of PDCP, RRC.
 //!
 //! There is no observer by default. Then each place that notes a record costs a branch.
 
 use crate::identity::{BearerId, CarrierId, CellId, UeId};
 use crate::mac::{Block, Reception};
-use airwnd_kernel::Direction;
+use airwnd_kernel::{Direction, Key};
 use airwnd_phy::access::Access;
 use airwnd_phy::{Cqi, Mcs, Prbs};
+use airwnd_rlc::DropCause;
 use airwnd_rlc::trace::TracedPdu;
-use airwnd_units::{Bytes, Db, Dbm, Time};
+use airwnd_units::{Bytes, Db, Dbm, Span, Time};
 use std::ops::Range;
 use std::sync::Arc;
+
+pub use crate::mac::drx::DrxState;
 
 /// Layer of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
-    /// Grants, blocks and control elements.
+    /// Grants, blocks, control elements and DRX.
     Mac,
     /// PDUs.
     Rlc,
+    /// SDUs.
+    Pdcp,
     /// Handovers and failures.
     Rrc,
 }
 
 impl Layer {
     /// All layers.
-    pub const ALL: [Layer; 3] = [Layer::Mac, Layer::Rlc, Layer::Rrc];
+    pub const ALL: [Layer; 4] = [Layer::Mac, Layer::Rlc, Layer::Pdcp, Layer::Rrc];
 }
 
 /// Records that an observer requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioFilter {
     /// Whether records of each layer are wanted, in the order of [`Layer::ALL`].
-    pub layers: [bool; 3],
+    pub layers: [bool; 4],
     /// Numbers of the UEs in ascending order; `None`: all.
     pub ues: Option<Arc<[u32]>>,
     /// Times of the records.
@@ -90,8 +96,12 @@ pub enum RadioEvent {
     Block(BlockRecord),
     /// A UE sends control information.
     Control(ControlRecord),
+    /// A UE with DRX wakes or falls asleep.
+    Drx(DrxState),
     /// RLC puts a PDU into a transport block.
     Pdu(PduRecord),
+    /// A packet enters or leaves a bearer.
+    Sdu(SduRecord),
     /// A UE changes or loses its cell.
     Rrc(RrcRecord),
 }
@@ -110,8 +120,11 @@ impl RadioEvent {
 
     fn layer(&self) -> Layer {
         match self {
-            RadioEvent::Grant(_) | RadioEvent::Block(_) | RadioEvent::Control(_) => Layer::Mac,
+            RadioEvent::Grant(_) | RadioEvent::Block(_) | RadioEvent::Control(_) | RadioEvent::Drx(_) => {
+                Layer::Mac
+            }
             RadioEvent::Pdu(_) => Layer::Rlc,
+            RadioEvent::Sdu(_) => Layer::Pdcp,
             RadioEvent::Rrc(_) => Layer::Rrc,
         }
     }
@@ -230,6 +243,34 @@ pub enum Control {
     Buffer(Bytes),
     /// Power headroom report.
     Headroom(Db),
+}
+
+/// A packet that enters or leaves a bearer: an SDU of PDCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SduRecord {
+    /// Direction.
+    pub direction: Direction,
+    /// Bearer.
+    pub bearer: BearerId,
+    /// Packet.
+    pub packet: Key,
+    /// Size with the headers of IP and PDCP.
+    pub size: Bytes,
+    /// Time since it has entered the bearer in its present cell.
+    pub waited: Span,
+    /// Event.
+    pub event: SduEvent,
+}
+
+/// Event of an SDU of PDCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SduEvent {
+    /// It enters the bearer at the transmitter; after a handover that forwards it once more.
+    Arrived,
+    /// The receiver delivers it, in order.
+    Delivered,
+    /// It is dropped.
+    Dropped(DropCause),
 }
 
 /// A PDU in a transport block, when the block is filled.

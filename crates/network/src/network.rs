@@ -277,7 +277,7 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
     #[inline(never)]
     pub fn pass_records(&mut self) {
         let Some(air) = &mut self.air else { return };
-        air.ran.take_records(&mut air.records);
+        air.ran.take_records(self.now, &mut air.records);
         for record in &air.records {
             self.observer.on_record(record);
             let RadioEvent::Pdu(pdu) = &record.event else { continue };

@@ -9,6 +9,7 @@ use airwnd_units::Span;
 use pyo3::prelude::*;
 use std::fs;
 use std::io::BufWriter;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Rows of a part: some megabytes of memory in each table.
 const ROWS: usize = 1 << 17;
@@ -49,6 +50,12 @@ impl Trace {
         Trace { tables: Some(RadioTables::new(scenario, filter, ROWS)), write, raised: None }
     }
 
+    fn add(&mut self, record: &RadioRecord) {
+        if let Some((name, table)) = self.tables.as_mut().and_then(|tables| tables.push(record)) {
+            self.pass(name, table);
+        }
+    }
+
     fn pass(&mut self, name: &str, table: Table) {
         if self.raised.is_none() {
             let write = &self.write;
@@ -59,9 +66,46 @@ impl Trace {
 
     /// Passes the rest on. Returns the exception that writing has raised, if any.
     pub fn finish(mut self) -> PyResult<()> {
+        self.end();
+        self.raised.map_or(Ok(()), Err)
+    }
+
+    fn end(&mut self) {
         let rest = self.tables.take().into_iter().flat_map(RadioTables::finish);
         rest.for_each(|(name, table)| self.pass(name, table));
-        self.raised.map_or(Ok(()), Err)
+    }
+}
+
+/// The trace of a session, which owns its tap.
+#[derive(Clone)]
+pub struct SessionTrace(Arc<Mutex<Trace>>);
+
+impl SessionTrace {
+    pub fn new(trace: Trace) -> SessionTrace {
+        SessionTrace(Arc::new(Mutex::new(trace)))
+    }
+
+    fn trace(&self) -> MutexGuard<'_, Trace> {
+        self.0.lock().expect("no call panics while it holds the lock")
+    }
+
+    /// Fails with the exception that writing has raised since the last call.
+    pub fn check(&self) -> PyResult<()> {
+        self.trace().raised.take().map_or(Ok(()), Err)
+    }
+
+    /// Passes the rest on.
+    pub fn finish(&self) -> PyResult<()> {
+        self.trace().end();
+        self.check()
+    }
+}
+
+impl Tap for SessionTrace {
+    fn packet(&mut self, _: &Sight) {}
+
+    fn radio(&mut self, record: &RadioRecord) {
+        self.trace().add(record);
     }
 }
 
@@ -88,10 +132,8 @@ impl Tap for Taps<'_> {
         if let Some(capture) = &mut self.capture {
             capture.radio(record);
         }
-        if let Some(trace) = &mut self.trace
-            && let Some((name, table)) = trace.tables.as_mut().and_then(|tables| tables.push(record))
-        {
-            trace.pass(name, table);
+        if let Some(trace) = &mut self.trace {
+            trace.add(record);
         }
     }
 

@@ -2,8 +2,9 @@
 
 use crate::arguments::{input_error, quantity};
 use crate::owned::Owned;
-use crate::{Scenario, plugin, results, scenario_error, settle};
+use crate::{Scenario, plugin, radio, results, scenario_error, settle};
 use airwnd_catalog::Error;
+use airwnd_lab::tap::Tap;
 use airwnd_lab::{FlowView, Records, UeView};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use numpy::{IntoPyArray, PyArray1};
@@ -19,6 +20,7 @@ pub struct Session {
     inner: Owned<airwnd_lab::Session<'static>>,
     /// End of the warm-up.
     begin: Time,
+    trace: Option<radio::SessionTrace>,
 }
 
 impl Session {
@@ -42,24 +44,31 @@ impl Session {
 #[pymethods]
 impl Session {
     #[new]
-    #[pyo3(signature = (scenario, seed, series_interval_ns=None, max_memory=None))]
+    #[pyo3(signature = (scenario, seed, series_interval_ns=None, max_memory=None, radio=None))]
     fn new(
         py: Python<'_>,
         scenario: &Scenario,
         seed: u64,
         series_interval_ns: Option<u64>,
         max_memory: Option<u64>,
+        radio: Option<(radio::Wanted, Py<PyAny>)>,
     ) -> PyResult<Session> {
         scenario.check_code()?;
+        let checked = &scenario.checked;
+        let filter = radio.as_ref().map(|(wanted, _)| radio::filter(checked, wanted)).transpose()?;
         let records = Records {
             series: series_interval_ns.map(Span),
             memory: max_memory.map(Bytes),
+            radio: filter.clone(),
             ..Records::default()
         };
-        let checked = &scenario.checked;
-        let session = airwnd_lab::Session::new(checked.clone(), seed, &records);
+        let trace = radio
+            .zip(filter)
+            .map(|((_, write), filter)| radio::SessionTrace::new(radio::Trace::new(checked, filter, write)));
+        let tap = trace.clone().map(|trace| Box::new(trace) as Box<dyn Tap>);
+        let session = airwnd_lab::Session::tapped(checked.clone(), seed, &records, tap);
         let session = settle(py, session.map_err(|error| error.located(&checked.name, &scenario.node)))?;
-        Ok(Session { begin: session.begin(), inner: Owned::new("session", session) })
+        Ok(Session { begin: session.begin(), inner: Owned::new("session", session), trace })
     }
 
     /// Time from the end of the warm-up, in seconds.
@@ -90,6 +99,7 @@ impl Session {
         let now = session.now();
         drop(guard);
         settle(py, advanced)?;
+        self.trace.as_ref().map_or(Ok(()), radio::SessionTrace::check)?;
         interrupted.map_or(Ok((now.0 as f64 - self.begin.0 as f64) / 1e9), Err)
     }
 
@@ -132,6 +142,7 @@ impl Session {
         let session = self.inner.take(py)?;
         let outcome = py.detach(|| session.finish());
         plugin::take_raised();
+        self.trace.as_ref().map_or(Ok(()), radio::SessionTrace::finish)?;
         results(py, outcome)
     }
 }

@@ -1,7 +1,10 @@
 //! One direction of a bearer: RLC at both ends.
 
 use super::settings::{Rlc, RlcMode};
-use super::{BearerEvents, BufferStatus, DropCause, Protocol, Returned, Sdu, am, longest_headers, nr_um, um};
+use super::{
+    BearerEvents, BufferStatus, DropCause, Protocol, Returned, Sdu, am, longest_headers, nr_um, pdcp_header,
+    um,
+};
 use airwnd_kernel::prefetch;
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_phy::access::Timing;
@@ -88,6 +91,11 @@ impl OneWay {
             OneWay::Am(way) => way.tx.format().longest_headers(),
             _ => longest_headers(self.protocol()),
         }
+    }
+
+    /// Size of the header that PDCP adds to a packet.
+    pub fn pdcp_header(&self) -> Bytes {
+        pdcp_header(self.protocol())
     }
 
     /// Whether lost PDUs are retransmitted.

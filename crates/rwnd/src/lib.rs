@@ -101,6 +101,17 @@ pub enum Spec {
     Paced(paced::Params),
 }
 
+impl Spec {
+    /// Name in results; a plug-in's with its settings, and `whole` with its file or module.
+    pub fn label(&self, whole: bool) -> String {
+        match self {
+            Spec::Plugin(plugin) => plugin.name(whole),
+            Spec::Python(class) => class.name(whole),
+            _ => self.kind(),
+        }
+    }
+}
+
 /// Placeholder connection: capabilities do not depend on the connection.
 const ANY: ReceiverContext = ReceiverContext { mss: Bytes(1460), buffer: Bytes(65_535), seed: 0 };
 

@@ -26,6 +26,7 @@ EXTRAS = {
     "pandas": "to_pandas(); airwnd[pandas]",
     "distributed": "--dask; airwnd[dask]",
     "gymnasium": "environments; airwnd[gym]",
+    "jupyterlab": "notebooks; airwnd[notebooks]",
 }
 _TIMEOUT_S = 120.0
 _SCENARIO = 'duration = "10ms"\n[[site]]\n[[ue]]\n[[flow]]\n'

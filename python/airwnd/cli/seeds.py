@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from airwnd.cli.options import bar, batch_bar
-from airwnd.results.controls import named
 from airwnd.results.headline import headline
 from airwnd.study.reproduce.statistics import MIN_SEEDS
 from airwnd.study.seeds import estimates, is_random, nested
@@ -100,7 +99,7 @@ def _show(
 ) -> None:
     out, seeds = console(), len(outcomes)
     print_wrapped(f"{plain(scenario.name)}, {f'seeds 1 to {seeds}' if seeds > 1 else 'seed 1'}", out, "bold")
-    for line in headline(scenario.resolved, named(outcomes[0]["groups"], scenario.resolved)):
+    for line in headline(scenario.resolved, outcomes[0]["groups"]):
         print_wrapped(line, out)
     print_wrapped(f"{counted(seeds, 'run')} of {effort}", out)
     if seeds < MIN_SEEDS:

@@ -75,12 +75,12 @@ if TYPE_CHECKING:
     "--radio-trace",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Folder for a trace of MAC, RLC and RRC: a folder of Parquet files for each table.",
+    help="Folder for a trace of MAC, RLC, PDCP and RRC: a folder of Parquet files for each table.",
 )
 @click.option(
     "--radio-layers",
     metavar="LAYER,...",
-    help="Layers of the trace: mac, rlc, rrc; default: all.",
+    help="Layers of the trace: mac, rlc, pdcp, rrc; default: all.",
 )
 @click.option(
     "--radio-ue",

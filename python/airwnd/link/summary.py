@@ -110,10 +110,12 @@ def accounting(summary: "Summary") -> list[str]:
         f"drops: {causes or 'none'}; by the kernel before the link: {tun or 'none'}"
         + (f"; marked (CE): {packets.marked:,}" if packets.marked else ""),
     ]
-    if packets.malformed or packets.unroutable:
-        lines.append(
-            f"not sent: {packets.malformed:,} malformed, {packets.unroutable:,} to unknown addresses"
-        )
+    unsent = {
+        "malformed": packets.malformed,
+        "to addresses that no UE has, such as multicast": packets.unroutable,
+    }
+    if any(unsent.values()):
+        lines.append("not sent: " + ", ".join(f"{count:,} {why}" for why, count in unsent.items() if count))
     return lines
 
 

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from airwnd.support.student import half_width
+
 # As in the reproductions.
 _CONFIDENCE = 0.95
 #: Minimum number of seeds for a spread: with two values, Student's t is too wide to be informative.
@@ -21,9 +23,8 @@ def half_widths(counts: NDArray[np.uint32], deviations: NDArray[np.float64]) -> 
     deviations
         Their standard deviations.
     """
-    from scipy import stats
-
-    quantile = stats.t.ppf((1 + _CONFIDENCE) / 2, np.maximum(counts, 2) - 1)
+    widths = {count: half_width(_CONFIDENCE, max(count, 2) - 1) for count in set(counts.tolist())}
+    quantile = np.array([widths[count] for count in counts.tolist()])
     return np.where(counts >= MIN_SEEDS, quantile * deviations / np.sqrt(np.maximum(counts, 1)), 0.0)
 
 

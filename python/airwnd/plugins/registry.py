@@ -127,6 +127,10 @@ class Plugin:
         """Return the settings as JSON, with those defaults that are literals and representable in JSON."""
         return json.dumps({**_defaults[self.sha256], **self.settings})
 
+    def defaults_json(self) -> str:
+        """Return the defaults that are literals and representable in JSON, as JSON."""
+        return json.dumps(_defaults[self.sha256])
+
     def make(self, first: object) -> object:
         """Create an object of the class, with its own copy of the settings."""
         return self.kind(first, **copy.deepcopy(dict(self.settings)))

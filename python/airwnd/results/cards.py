@@ -5,8 +5,8 @@ from html import escape
 from itertools import repeat
 from typing import Any
 
-from airwnd.results.controls import control_text, named
-from airwnd.results.headline import figures, headline
+from airwnd.results.controls import control_text
+from airwnd.results.headline import headline, overall
 from airwnd.text.terminal import number
 from airwnd.vocabulary.columns import tables
 from airwnd.vocabulary.transport import is_udp
@@ -95,10 +95,10 @@ def _controller(flow: Mapping[str, Any], key: str) -> str | None:
 def run_card(scenario: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:
     """Return the card of a run: main settings, totals, and a row per group of flows."""
     totals = outcome["totals"]
-    shown = figures(totals, "throughput_kbps", "delay_ms_mean", "pdf_percent")
-    line = f"{outcome['duration_s']:g} s; {shown}"
     # Folders written by earlier versions have no groups.
-    groups = named(outcome.get("groups", ()), scenario)
+    groups = outcome.get("groups", ())
+    shown = overall(scenario, totals, groups, "throughput_kbps", "delay_ms_mean", "pdf_percent")
+    line = f"{outcome['duration_s']:g} s; {shown}"
     columns = tables()["groups"].columns
     keys = [key for key in _GROUP_KEYS if any(group[key] is not None for group in groups)]
     return card(

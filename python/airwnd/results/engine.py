@@ -72,13 +72,25 @@ def _radio(
     return (words(trace.layers), words(trace.ues), window_ns), writer(trace)
 
 
+def begin_session(
+    scenario: _native.Scenario,
+    seed: int,
+    series: str | None,
+    max_memory: int | str | None,
+    radio_trace: "RadioTrace | str | PathLike[str] | None",
+) -> _native.Session:
+    """Begin a simulation in steps; the arguments are documented at :class:`airwnd.Session`."""
+    radio = None if radio_trace is None else _radio(radio_trace)
+    return begin(_native.Session, scenario, seed, series, max_memory, radio=radio)
+
+
 def begin(
     kind: Callable[..., T],
     scenario: _native.Scenario,
     seed: int,
     series: str | None,
     max_memory: int | str | None,
-    **more: bool,
+    **more: object,
 ) -> T:
     """Begin a simulation that its owner advances; :class:`airwnd.Session` documents the other arguments."""
     interval = None if series is None else sampling_interval(series)

@@ -48,6 +48,20 @@ def figures(totals: Mapping[str, Any], *keys: str) -> str:
     return ", ".join(shown)
 
 
+def overall(
+    scenario: Mapping[str, Any], totals: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], *keys: str
+) -> str:
+    """Return totals as :func:`figures` does; of unlike groups with a note, and without an index of fairness.
+
+    A download and a call are unlike, and so are a download and an upload.
+    """
+    directions = {flow["id"]: flow["direction"] for flow in scenario["flow"]}
+    kinds = {(group["kind"], directions.get(group["group"])) for group in groups}
+    if len(kinds) <= 1:
+        return figures(totals, *keys)
+    return f"{len(groups)} groups together: {figures(totals, *(key for key in keys if key != 'jain'))}"
+
+
 def algorithms(groups: Iterable[Mapping[str, Any]], key: str) -> list[str]:
     """List the distinct algorithms of the groups under `key`."""
     return list(dict.fromkeys(group[key] for group in groups if group[key] is not None))

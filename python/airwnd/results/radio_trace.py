@@ -9,18 +9,18 @@ from airwnd.support.arguments import NONE, PAIR, PATH, SEVERAL, TEXT
 
 @dataclass(frozen=True)
 class RadioTrace:
-    """Trace of MAC, RLC and RRC into a folder of Parquet files, for ``run(radio_trace=...)``.
+    """Trace of MAC, RLC, PDCP and RRC into a folder of Parquet files, for ``run(radio_trace=...)``.
 
-    The folder has a folder of parts for each table: ``grants``, ``blocks`` and ``control`` of the MAC,
-    ``pdus`` of RLC, and ``rrc``. Their columns are those of ``radio_grants`` and so on in
-    :func:`airwnd.tables`.
+    The folder has a folder of parts for each table: ``grants``, ``blocks``, ``control`` and ``drx`` of the
+    MAC, ``pdus`` of RLC, ``sdus`` of PDCP, and ``rrc``. Their columns are those of ``radio_grants`` and so
+    on in :func:`airwnd.tables`.
 
     Attributes
     ----------
     path
         The folder. It is made; one with an earlier trace is replaced.
     layers
-        ``mac``, ``rlc`` and ``rrc``; empty: all.
+        ``mac``, ``rlc``, ``pdcp`` and ``rrc``; empty: all.
     ues
         ``ue-0`` and so on; empty: all.
     window

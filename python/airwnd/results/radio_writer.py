@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Before the names of the tables, as the engine declares them.
 _PREFIX = "radio_"
-_TABLES = ("grants", "blocks", "control", "pdus", "rrc")
+_TABLES = ("grants", "blocks", "control", "drx", "pdus", "sdus", "rrc")
 
 
 class Writer:

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airwnd.results.controls import named
-from airwnd.results.headline import algorithms, figures, headline
+from airwnd.results.headline import algorithms, headline, overall
 from airwnd.results.marking import marking_warnings
 from airwnd.results.reach import OUT_OF_REACH, reach_warnings, unreached_ways
 from airwnd.results.run import RunData
@@ -32,12 +31,13 @@ def show(run: RunData) -> None:
     """Print configuration, totals, groups of flows if they add information, and the first flows and links."""
     out = console()
     totals, outcome = run.totals, run.outcome
-    flows, groups = (named(outcome[table], run.scenario) for table in ("flows", "groups"))
+    flows, groups = outcome["flows"], outcome["groups"]
     print_wrapped(f"{plain(outcome['scenario'])}, seed {run.seed}", out, "bold")
     for line in headline(run.scenario, groups):
         print_wrapped(line, out)
     print_wrapped(_effort(run), out)
-    print_wrapped(figures(totals, "throughput_kbps", "delay_ms_mean", "pdf_percent", "jain"), out)
+    shown = ("throughput_kbps", "delay_ms_mean", "pdf_percent", "jain")
+    print_wrapped(overall(run.scenario, totals, groups, *shown), out)
     drops = ", ".join(f"{cause} {count:,}" for cause, count in run.drops.items() if count)
     print_wrapped(f"drops: {drops or 'none'}", out)
     handovers, failures = (

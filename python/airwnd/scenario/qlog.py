@@ -55,6 +55,7 @@ RADIO = {
     "radio_grants": "grant_sent",
     "radio_blocks": "block_sent",
     "radio_control": "control_sent",
+    "radio_drx": "drx_changed",
     "radio_rrc": None,
 }
 """Names of the events of a row, by table of the radio interface; ``None``: the row has it."""

@@ -408,8 +408,8 @@ class Scenario:
             Number of threads that advance the cells, at most one per three cells; ``None``: one. Results do
             not depend on it.
         radio_trace
-            Folder for a trace of MAC, RLC and RRC as Parquet files; a :class:`RadioTrace` selects layers, UEs
-            and a window. It is written during the run, and readable however the run ends.
+            Folder for a trace of MAC, RLC, PDCP and RRC as Parquet files; a :class:`RadioTrace` selects
+            layers, UEs and a window. It is written during the run, and readable however the run ends.
 
         Returns
         -------
@@ -493,9 +493,14 @@ class Scenario:
         with marked_interrupts():
             return simulate(self._checked, seed, progress, records)
 
-    @checked(**{name: _RUN[name] for name in ("series", "max_memory")}, seed=SEED)
+    @checked(**{name: _RUN[name] for name in ("series", "max_memory", "radio_trace")}, seed=SEED)
     def open_session(
-        self, seed: int, series: str | None = None, max_memory: int | str | None = None
+        self,
+        seed: int,
+        series: str | None = None,
+        max_memory: int | str | None = None,
+        *,
+        radio_trace: "RadioTrace | str | os.PathLike[str] | None" = None,
     ) -> _native.Session:
         """Prepare a simulation in steps; :class:`airwnd.Session` is its interface.
 
@@ -506,6 +511,8 @@ class Scenario:
         series
             As for :meth:`run`.
         max_memory
+            As for :meth:`run`.
+        radio_trace
             As for :meth:`run`.
 
         Returns
@@ -520,9 +527,9 @@ class Scenario:
         ScenarioError
             As for :meth:`run`.
         """
-        from airwnd.results.engine import begin
+        from airwnd.results.engine import begin_session
 
-        return begin(_native.Session, self._checked, seed, series, max_memory)
+        return begin_session(self._checked, seed, series, max_memory, radio_trace)
 
     @checked(**{name: _RUN[name] for name in ("series", "max_memory")}, seed=SEED, radio=FLAG)
     def open_path(

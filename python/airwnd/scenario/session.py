@@ -5,11 +5,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from airwnd import _native
+from airwnd.results.radio_trace import RadioTrace
 from airwnd.scenario.scenario import Scenario
-from airwnd.support.arguments import DURATION, MEMORY, NONE, SEED, TEXT, checked, instances
+from airwnd.support.arguments import DURATION, MEMORY, NONE, PATH, SEED, TEXT, checked, instances
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
+    import os
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -36,6 +39,8 @@ class Session:
         Sampling interval of the time series with its unit, as in ``"10ms"``; ``None``: no series.
     max_memory
         Limit of the estimated memory, as for :meth:`airwnd.Scenario.run`.
+    radio_trace
+        Trace of the radio interface, or a folder for one of everything, as for :meth:`airwnd.Scenario.run`.
 
     Attributes
     ----------
@@ -80,6 +85,7 @@ class Session:
         seed=SEED | NONE,
         series=DURATION | NONE,
         max_memory=MEMORY | NONE,
+        radio_trace=PATH | instances("a RadioTrace", RadioTrace) | NONE,
     )
     def __init__(
         self,
@@ -88,10 +94,11 @@ class Session:
         *,
         series: str | None = None,
         max_memory: int | str | None = None,
+        radio_trace: "RadioTrace | str | os.PathLike[str] | None" = None,
     ) -> None:
         self.scenario = scenario
         self.seed = scenario.seed if seed is None else seed
-        self._native = scenario.open_session(self.seed, series, max_memory)
+        self._native = scenario.open_session(self.seed, series, max_memory, radio_trace=radio_trace)
         self._began = time.perf_counter()
 
     @property

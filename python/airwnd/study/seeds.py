@@ -8,6 +8,7 @@ from airwnd.results.run import RunData
 from airwnd.study.reproduce.statistics import CONFIDENCE, MIN_SEEDS
 from airwnd.support.arguments import SEVERAL, checked
 from airwnd.support.errors import InputError
+from airwnd.support.student import half_width
 from airwnd.vocabulary.columns import tables
 
 if TYPE_CHECKING:
@@ -118,12 +119,8 @@ def _table(name: str, key: str | None, outcomes: Sequence[Mapping[str, Any]]) ->
 def _factors(numbers: "pl.Series") -> "pl.DataFrame":
     """Return the half-width of the interval in standard errors, by the number of values."""
     import polars as pl
-    from scipy import stats
 
-    rows = [
-        (n, None if n < MIN_SEEDS else float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)))
-        for n in numbers.unique()
-    ]
+    rows = [(n, None if n < MIN_SEEDS else half_width(CONFIDENCE, n - 1)) for n in numbers.unique()]
     return pl.DataFrame(rows, schema={"n": numbers.dtype, "factor": pl.Float64}, orient="row")
 
 

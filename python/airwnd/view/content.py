@@ -10,7 +10,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from airwnd.plots import style
-from airwnd.results.controls import named
 from airwnd.results.grid import Grid, components
 from airwnd.results.reach import reach_warnings
 from airwnd.results.run import RunData
@@ -113,7 +112,7 @@ def _facts(
         "duration": run.duration_s,
         "engine": run.engine,
         "totals": {**run.totals, "drops": sum(run.drops.values())},
-        "flows": _flow_rows(run, flows, shown),
+        "flows": _flow_rows(flows, shown),
         "leftOut": run.flows.height - flows.height,
         "groups": _groups(run),
         "ues": run.ues.select(name for name in _UE if name in run.ues.columns).to_dicts(),
@@ -126,9 +125,9 @@ def _facts(
     }
 
 
-def _flow_rows(run: RunData, flows: pl.DataFrame, shown: Sequence[str]) -> list[dict[str, Any]]:
+def _flow_rows(flows: pl.DataFrame, shown: Sequence[str]) -> list[dict[str, Any]]:
     columns = dict.fromkeys(("id", "ue", *shown))
-    return [{name: row[name] for name in columns} for row in named(flows.iter_rows(named=True), run.scenario)]
+    return [{name: row[name] for name in columns} for row in flows.iter_rows(named=True)]
 
 
 def _carriers(run: RunData) -> str:

@@ -109,7 +109,7 @@ impl RadioFrames {
                 self.blocks.retain(|(ue, ..), _| *ue != record.ue);
                 return;
             }
-            RadioEvent::Grant(_) => return,
+            RadioEvent::Drx(_) | RadioEvent::Grant(_) | RadioEvent::Sdu(_) => return,
         };
         if let Some(place) = self.layers.iter().position(|wanted| *wanted == layer) {
             write(place, record.at.since(self.begin), &self.frame);

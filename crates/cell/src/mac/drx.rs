@@ -106,6 +106,53 @@ pub(crate) struct Drx {
     counted: u64,
     /// Number of TTIs awake.
     awake: u64,
+    /// Changes for an observer; `None`: there is no observer.
+    changes: Option<Box<Changes>>,
+}
+
+/// Whether a UE with DRX monitors the PDCCH, and what has woken it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DrxState {
+    /// Asleep.
+    Asleep,
+    /// Awake in the on-duration of a cycle.
+    OnDuration,
+    /// Awake after an assignment or a grant of a new block, or after access to a cell.
+    Inactivity,
+    /// Awake from a scheduling request to its grant.
+    Request,
+    /// Awake for a retransmission.
+    Retransmission,
+}
+
+/// Changes between awake and asleep.
+#[derive(Clone, Debug, Default)]
+struct Changes {
+    /// Since the last look.
+    new: Vec<(Tti, DrxState)>,
+    /// End of the last period awake so far.
+    awake_until: u64,
+    is_awake: bool,
+}
+
+impl Changes {
+    /// The TTIs from this one on are awake.
+    fn wake(&mut self, from: u64, until: u64, cause: DrxState) {
+        self.sleep(from);
+        if !self.is_awake {
+            self.new.push((Tti(from), cause));
+            self.is_awake = true;
+        }
+        self.awake_until = until;
+    }
+
+    /// The TTIs before this one that have not been awake were asleep.
+    fn sleep(&mut self, until: u64) {
+        if self.is_awake && self.awake_until < until {
+            self.new.push((Tti(self.awake_until), DrxState::Asleep));
+            self.is_awake = false;
+        }
+    }
 }
 
 impl Drx {
@@ -140,6 +187,7 @@ impl Drx {
             windows_end: 0,
             counted: 0,
             awake: 0,
+            changes: None,
         };
         drx.join(Tti(0), cell);
         drx
@@ -249,8 +297,49 @@ impl Drx {
 
     /// Counts TTIs up to one as awake.
     fn be_awake_until(&mut self, tti: Tti) {
-        self.awake += tti.0.saturating_sub(self.counted);
-        self.counted = self.counted.max(tti.0);
+        if self.counted < tti.0 {
+            self.note_awake(tti.0);
+            self.awake += tti.0 - self.counted;
+            self.counted = tti.0;
+        }
+    }
+
+    /// Notes for an observer that the TTIs from the last counted one to this one are awake.
+    fn note_awake(&mut self, until: u64) {
+        let from = self.counted;
+        if self.changes.is_some() {
+            let cause = self.cause(from);
+            self.changes.as_mut().expect("there is an observer").wake(from, until, cause);
+        }
+    }
+
+    /// What keeps the UE awake in a TTI in which it is.
+    fn cause(&self, tti: u64) -> DrxState {
+        if self.inactivity.iter().any(|timer| timer.contains(&tti)) {
+            DrxState::Inactivity
+        } else if self.windows.iter().any(|window| window.contains(&tti)) {
+            DrxState::Retransmission
+        } else if self.is_on(tti) {
+            DrxState::OnDuration
+        } else {
+            DrxState::Request
+        }
+    }
+
+    /// Keeps the changes between awake and asleep from now on.
+    pub fn observe(&mut self) {
+        self.changes = Some(Box::default());
+    }
+
+    /// The changes before a TTI since the last call, with the first TTI of each state. A UE that is not connected is asleep.
+    pub fn changes(&mut self, tti: Tti, is_connected: bool) -> impl Iterator<Item = (Tti, DrxState)> {
+        let asleep_before = if is_connected { self.counted } else { u64::MAX };
+        self.changes.as_mut().into_iter().flat_map(move |changes| {
+            changes.sleep(asleep_before);
+            // An assignment is counted when it is decided, before it reaches the UE.
+            let past = changes.new.iter().take_while(|(at, _)| *at < tti).count();
+            changes.new.drain(..past)
+        })
     }
 
     /// Counts TTIs up to one as asleep: the UE is not connected.
@@ -260,7 +349,7 @@ impl Drx {
     }
 
     /// Counts the TTIs before this one.
-    fn count(&mut self, tti: Tti) {
+    pub fn count(&mut self, tti: Tti) {
         if self.requested.is_some() {
             return self.be_awake_until(tti);
         }
@@ -270,10 +359,16 @@ impl Drx {
             self.be_awake_until(Tti(tti.0.min(timer.end)));
         }
         // From then on there are only the on-durations of the long cycle.
-        let settled = self.windows_end.max(timer.end + short + on_duration);
+        let settled = match self.changes {
+            None => self.windows_end.max(timer.end + short + on_duration),
+            Some(_) => tti.0,
+        };
         while self.counted < tti.0.min(settled) {
-            self.awake += u64::from(self.is_active(Tti(self.counted)));
-            self.counted += 1;
+            if self.is_active(Tti(self.counted)) {
+                self.be_awake_until(Tti(self.counted + 1));
+            } else {
+                self.counted += 1;
+            }
         }
         if self.counted < tti.0 {
             let before = |tti: u64| {

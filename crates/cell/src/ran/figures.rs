@@ -249,8 +249,9 @@ impl Ran {
 
     /// Keeps the records that pass a filter until the owner takes them.
     pub fn observe(&mut self, filter: &RadioFilter) {
+        self.events.observe();
         for region in &mut self.regions {
-            region.table.trace.observe(filter.clone());
+            region.table.observe(filter);
             for cell in &mut region.cells {
                 cell.downlinks.iter_mut().for_each(Downlink::observe);
                 cell.uplink.observe();
@@ -263,11 +264,16 @@ impl Ran {
         self.regions.iter().any(|region| region.table.trace.is_on())
     }
 
-    /// Moves the records so far to the end of a list, in the order of their times, those of one time in the order of the
-    /// regions.
-    pub fn take_records(&mut self, into: &mut Vec<RadioRecord>) {
+    /// Moves the records before `now` to the end of a list, in the order of their times, those of one time in the order of
+    /// the regions.
+    pub fn take_records(&mut self, now: Time, into: &mut Vec<RadioRecord>) {
         let first = into.len();
-        self.regions.iter_mut().for_each(|region| region.table.trace.take(into));
+        for region in &mut self.regions {
+            if region.table.has_drx {
+                region.table.note_drx(now);
+            }
+            region.table.trace.take(into);
+        }
         into[first..].sort_by_key(|record| record.at);
     }
 }

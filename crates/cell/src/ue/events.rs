@@ -28,12 +28,19 @@ pub struct Dropped {
 pub(crate) struct EventLog {
     pub drops: Vec<Dropped>,
     pub marks: Vec<Key>,
+    /// Dropped SDUs that a tracer has not noted; `None`: there is no observer.
+    pub(super) untraced: Option<Vec<(Sdu, DropCause)>>,
 }
 
 impl EventLog {
     /// A log with space for the events of a usual TTI.
     pub fn new() -> EventLog {
-        EventLog { drops: Vec::with_capacity(256), marks: Vec::with_capacity(256) }
+        EventLog { drops: Vec::with_capacity(256), marks: Vec::with_capacity(256), untraced: None }
+    }
+
+    /// Keeps the dropped SDUs for a tracer.
+    pub fn observe(&mut self) {
+        self.untraced = Some(Vec::new());
     }
 
     /// Moves the events of another log to the end of this one.
@@ -49,6 +56,9 @@ impl EventLog {
 
 impl BearerEvents for EventLog {
     fn dropped(&mut self, sdu: Sdu, cause: DropCause) {
+        if let Some(untraced) = &mut self.untraced {
+            untraced.push((sdu, cause));
+        }
         self.drops.push(Dropped { packet: sdu.packet, cause });
     }
     fn marked(&mut self, packet: Key) {

@@ -12,6 +12,7 @@ mod multiplexing;
 mod report_rules;
 mod reports;
 mod rlc;
+mod sdu_tracer;
 mod table;
 mod timers;
 
@@ -21,6 +22,7 @@ pub use events::{Arrival, Dropped};
 pub(crate) use mac::{Signal, SignalContent};
 pub(crate) use mac_side::{Answer, Assignment, Grant, GrantedBlock, MacSide};
 pub(crate) use rlc::DownlinkReport;
+pub(crate) use sdu_tracer::SduTracer;
 pub(crate) use table::UeTable;
 
 use crate::bearer::Bearer;

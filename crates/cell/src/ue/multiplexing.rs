@@ -1,7 +1,9 @@
 //! Multiplexing of a UE's bearers in transport blocks.
 
 use super::bearers::LegId;
-use super::events::EventLog;
+use super::events::{Arrival, EventLog};
+use super::rlc::arrive;
+use super::sdu_tracer::SduTracer;
 use super::{Ue, UeTable};
 use crate::identity::{BearerId, CarrierId, UeId};
 use crate::mac::Content;
@@ -18,16 +20,21 @@ impl Ue {
     // bearer would pay a call for each block.
     pub fn receive_several(
         &mut self,
-        now: Time,
-        direction: Direction,
         process: u8,
-        mut deliver: &mut dyn FnMut(Sdu),
+        arrivals: &mut Vec<Arrival>,
+        mut traced: SduTracer<'_>,
         events: &mut EventLog,
     ) {
+        let (now, direction) = (traced.now, traced.leg.direction);
         let mut parts = std::mem::take(&mut self.harq(direction).parts[usize::from(process)]);
         for (bearer, content) in parts.drain(..) {
+            traced.leg.bearer = bearer;
             let (leg, other) = self.legs(bearer, direction);
-            leg.rlc.receive(now, content, &mut other.rlc, &mut deliver, events);
+            {
+                let mut deliver: &mut dyn FnMut(Sdu) = &mut arrive(arrivals, &mut traced);
+                leg.rlc.receive(now, content, &mut other.rlc, &mut deliver, events);
+            }
+            traced.note_drops(events);
         }
         self.harq(direction).parts[usize::from(process)] = parts;
     }
@@ -138,10 +145,11 @@ impl UeTable {
     ) -> Option<Content> {
         let mark = self.ues[id.ue].leg(id.bearer, id.direction).rlc.mark();
         let content = self.fill_from(id, tti, size, process, reported);
-        let Some(Content::One(pdus)) = content else { return content };
-        let UeTable { ues, trace, access, clock, .. } = self;
+        let UeTable { ues, trace, access, clock, events, .. } = self;
         let (processes, now) = (access.timing.processes, clock.start(tti));
         let ue = &ues[id.ue];
+        SduTracer { tracer: trace, now, cell: ue.cell, leg: id }.note_drops(events);
+        let Some(Content::One(pdus)) = content else { return content };
         let leg = ue.bearers[id.bearer].leg(id.direction);
         let (queue, cell) = (leg.rlc.backlog().bytes, ue.cell);
         leg.rlc.trace(pdus, mark, &mut |pdu| {

@@ -2,16 +2,23 @@
 
 use super::bearers::{Bearers, Leg, LegId, RadioBearer};
 use super::events::{Arrival, EventLog};
+use super::sdu_tracer::SduTracer;
 use super::timers::Timers;
 use super::{Ue, UeTable};
 use crate::identity::{CellId, UeId, UeSlot};
 use crate::mac::Content;
+use crate::trace::SduEvent;
 use airwnd_kernel::Direction;
 use airwnd_rlc::{BufferStatus, Sdu};
 use airwnd_units::{Bytes, SlotClock, Time, Tti};
 
-fn arrive(arrivals: &mut Vec<Arrival>, ue: UeId, direction: Direction) -> impl FnMut(Sdu) + '_ {
-    move |sdu| arrivals.push(Arrival { ue, direction, packet: sdu.packet })
+/// A receiver of the SDUs that a direction of a bearer delivers.
+pub(super) fn arrive(arrivals: &mut Vec<Arrival>, traced: &mut SduTracer<'_>) -> impl FnMut(Sdu) {
+    let LegId { ue, direction, .. } = traced.leg;
+    move |sdu| {
+        arrivals.push(Arrival { ue, direction, packet: sdu.packet });
+        traced.note(&sdu, SduEvent::Delivered);
+    }
 }
 
 /// A report of RLC at the eNB to the MAC of the cell that serves the UE.
@@ -52,10 +59,13 @@ impl UeTable {
     #[inline]
     pub fn enqueue(&mut self, packet: Sdu, id: LegId, events: &mut EventLog) -> Option<DownlinkReport> {
         let now = packet.arrived;
-        let UeTable { ues, report_timers, clock, fresh, .. } = self;
+        let UeTable { ues, report_timers, clock, fresh, trace, .. } = self;
         let ue = &mut ues[id.ue];
+        let mut traced = SduTracer { tracer: trace, now, cell: ue.cell, leg: id };
         let leg = ue.leg(id.bearer, id.direction);
+        traced.note(&Sdu { size: packet.size + leg.rlc.pdcp_header(), ..packet }, SduEvent::Arrived);
         leg.rlc.enqueue(packet, events);
+        traced.note_drops(events);
         leg.time_report(now, id, report_timers, *clock);
         let waiting = ue.reported(now, id.direction);
         match id.direction {
@@ -136,19 +146,17 @@ impl UeTable {
         direction: Direction,
         content: Content,
     ) -> Option<DownlinkReport> {
-        let UeTable { ues, events, arrivals, .. } = self;
+        let UeTable { ues, events, arrivals, trace, .. } = self;
         let ue = &mut ues[number];
-        {
-            let mut deliver = arrive(arrivals, number, direction);
-            match content {
-                Content::One(content) => {
-                    let (leg, other) = ue.legs(0, direction);
-                    leg.rlc.receive(now, content, &mut other.rlc, &mut deliver, events);
-                }
-                Content::Several(process) => {
-                    ue.receive_several(now, direction, process, &mut deliver, events);
-                }
+        let leg = LegId { ue: number, bearer: 0, direction };
+        let mut traced = SduTracer { tracer: trace, now, cell: ue.cell, leg };
+        match content {
+            Content::One(content) => {
+                let (leg, other) = ue.legs(0, direction);
+                leg.rlc.receive(now, content, &mut other.rlc, &mut arrive(arrivals, &mut traced), events);
+                traced.note_drops(events);
             }
+            Content::Several(process) => ue.receive_several(process, arrivals, traced, events),
         }
         self.follow(now, number)
     }
@@ -156,11 +164,14 @@ impl UeTable {
     /// Handles expired timers. Passes the reports to the MAC of an eNB that follow to `down`.
     pub fn expire(&mut self, now: Time, mut down: impl FnMut(DownlinkReport)) {
         for index in 0..self.timed.len() {
-            let LegId { ue, bearer, direction } = self.timed.get(index);
-            let UeTable { ues, events, arrivals, .. } = self;
+            let id @ LegId { ue, bearer, direction } = self.timed.get(index);
+            let UeTable { ues, events, arrivals, trace, .. } = self;
+            let cell = ues[ue].cell;
             let leg = ues[ue].leg(bearer, direction);
             if leg.rlc.deadline().is_some_and(|deadline| deadline <= now) {
-                leg.rlc.expire(now, &mut arrive(arrivals, ue, direction), events);
+                let mut traced = SduTracer { tracer: trace, now, cell, leg: id };
+                leg.rlc.expire(now, &mut arrive(arrivals, &mut traced), events);
+                traced.note_drops(events);
                 self.follow(now, ue).into_iter().for_each(&mut down);
             }
         }

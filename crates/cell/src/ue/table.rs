@@ -10,11 +10,11 @@ use crate::identity::UeId;
 use crate::mac::drx::Drx;
 use crate::mac::scell;
 use crate::settings::RanSetup;
-use crate::trace::{RadioEvent, RadioRecord, Tracer};
+use crate::trace::{RadioEvent, RadioFilter, RadioRecord, Tracer};
 use airwnd_kernel::Direction;
 use airwnd_phy::access::Access;
 use airwnd_rlc::RlcMode;
-use airwnd_units::{SlotClock, Tti};
+use airwnd_units::{SlotClock, Time, Tti};
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
@@ -184,6 +184,35 @@ impl UeTable {
     pub fn note(&mut self, tti: Tti, number: UeId, event: RadioEvent) {
         let (at, cell) = (self.clock.start(tti), self.ues[number].cell);
         self.trace.note(RadioRecord { at, ue: number, cell, event });
+    }
+
+    /// Collects the records of its UEs that pass a filter.
+    pub fn observe(&mut self, filter: &RadioFilter) {
+        self.trace.observe(filter.clone());
+        self.events.observe();
+        for drx in self.ues.0.iter_mut().flatten().filter_map(|ue| ue.drx.as_mut()) {
+            drx.observe();
+        }
+    }
+
+    /// Notes the changes of DRX before `now` for an observer.
+    #[cold]
+    pub fn note_drx(&mut self, now: Time) {
+        let UeTable { ues, trace, clock, .. } = self;
+        for (number, ue) in (0..).zip(&mut ues.0) {
+            let Some(Ue { cell, connection, drx: Some(drx), joined: true, .. }) = ue.as_deref_mut() else {
+                // Whether it is awake until it has accessed a cell is counted then.
+                continue;
+            };
+            let (ue, cell) = (UeId(number), *cell);
+            let release = connection.as_ref().and_then(|connection| connection.release(now));
+            let is_connected = release.is_none();
+            drx.count(clock.from(release.map_or(now, |release| release.start)));
+            for (tti, state) in drx.changes(clock.from(now), is_connected) {
+                let (at, event) = (clock.start(tti), RadioEvent::Drx(state));
+                trace.note(RadioRecord { at, ue, cell, event });
+            }
+        }
     }
 
     /// Requests the memory of RLC in a direction of a UE's default bearer, as far as it is apart from the UE.

@@ -13,7 +13,7 @@ use crate::results::incidents::Event;
 use crate::results::outcome::{
     CellRow, CompletionRow, ConnectionRow, Conservation, FlowRow, GroupRow, LinkRow, RunRow, Totals, UeRow,
 };
-use crate::results::radio::{BlockRow, ControlRow, GrantRow, PduRow, RrcRow};
+use crate::results::radio::{BlockRow, ControlRow, DrxRow, GrantRow, PduRow, RrcRow, SduRow};
 use crate::results::records::AllocationRow;
 use crate::results::series::Sample;
 use crate::scenario::compat::QuirkInfo;
@@ -208,7 +208,9 @@ pub fn tables() -> Vec<TableInfo> {
         of::<GrantRow>("radio_grants"),
         of::<BlockRow>("radio_blocks"),
         of::<ControlRow>("radio_control"),
+        of::<DrxRow>("radio_drx"),
         of::<PduRow>("radio_pdus"),
+        of::<SduRow>("radio_sdus"),
         of::<RrcRow>("radio_rrc"),
     ]
 }

@@ -2,6 +2,7 @@
 
 mod rows;
 
+use crate::results::columns::Row;
 use crate::results::table::{Rows, Table};
 use crate::results::tap::Node;
 use crate::scenario::Scenario;
@@ -10,22 +11,23 @@ use airwnd_units::{Span, Time};
 use std::ops::Range;
 
 pub use airwnd_cell::trace::{
-    BlockOutcome, BlockRecord, Control, ControlRecord, GrantRecord, Layer, PduRecord, RadioEvent,
-    RadioFilter, RadioRecord, RrcCause, RrcEvent, RrcRecord, Transmission,
+    BlockOutcome, BlockRecord, Control, ControlRecord, DrxState, GrantRecord, Layer, PduRecord, RadioEvent,
+    RadioFilter, RadioRecord, RrcCause, RrcEvent, RrcRecord, SduEvent, SduRecord, Transmission,
 };
 pub use airwnd_cell::{BearerId, CarrierId, CellId, UeId};
 pub use airwnd_phy::access::Protocol;
 pub use airwnd_phy::tables::tbs_index;
-pub use airwnd_rlc::RlcMode;
 pub use airwnd_rlc::am::Nack;
 pub use airwnd_rlc::trace::{DataPdu, PduContent, PduFormat, TracedPdu};
-pub(crate) use rows::{BlockRow, ControlRow, GrantRow, PduRow, RrcRow};
+pub use airwnd_rlc::{DropCause, RlcMode};
+pub(crate) use rows::{BlockRow, ControlRow, DrxRow, GrantRow, PduRow, RrcRow, SduRow};
 
 /// Words of the layers, in the order of [`Layer::ALL`].
-pub const LAYERS: [&str; 3] = ["mac", "rlc", "rrc"];
+pub const LAYERS: [&str; 4] = ["mac", "rlc", "pdcp", "rrc"];
 
 /// Tables of a trace, in their order.
-pub const TABLES: [&str; 5] = ["radio_grants", "radio_blocks", "radio_control", "radio_pdus", "radio_rrc"];
+pub const TABLES: [&str; 7] =
+    ["radio_grants", "radio_blocks", "radio_control", "radio_drx", "radio_pdus", "radio_sdus", "radio_rrc"];
 
 /// Properties of the radio interface that frames have besides its records.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +69,7 @@ impl Scenario {
         if self.site.is_empty() {
             return fail("radio: links have no radio interface; add a [[site]]".into());
         }
-        let mut wanted = [layers.is_empty(); 3];
+        let mut wanted = [layers.is_empty(); 4];
         for layer in layers {
             match LAYERS.iter().position(|word| word == layer) {
                 Some(place) => wanted[place] = true,
@@ -114,7 +116,9 @@ pub struct RadioTables {
     grants: Rows<GrantRow>,
     blocks: Rows<BlockRow>,
     control: Rows<ControlRow>,
+    drx: Rows<DrxRow>,
     pdus: Rows<PduRow>,
+    sdus: Rows<SduRow>,
     rrc: Rows<RrcRow>,
 }
 
@@ -128,7 +132,9 @@ impl RadioTables {
             grants: Rows::default(),
             blocks: Rows::default(),
             control: Rows::default(),
+            drx: Rows::default(),
             pdus: Rows::default(),
+            sdus: Rows::default(),
             rrc: Rows::default(),
         }
     }
@@ -138,42 +144,31 @@ impl RadioTables {
         if !self.filter.wants(record.layer(), record.at, record.ue) {
             return None;
         }
-        let RadioTables { begin, rows, grants, blocks, control, pdus, rrc, .. } = self;
-        let (begin, rows) = (*begin, *rows);
+        let (begin, rows) = (self.begin, self.rows);
         match &record.event {
-            RadioEvent::Grant(event) => {
-                grants.push(&GrantRow::of(record, event, begin));
-                full(grants, rows).map(|table| (TABLES[0], table))
-            }
-            RadioEvent::Block(event) => {
-                blocks.push(&BlockRow::of(record, event, begin));
-                full(blocks, rows).map(|table| (TABLES[1], table))
-            }
+            RadioEvent::Grant(event) => self.grants.add(GrantRow::of(record, event, begin), rows, TABLES[0]),
+            RadioEvent::Block(event) => self.blocks.add(BlockRow::of(record, event, begin), rows, TABLES[1]),
             RadioEvent::Control(event) => {
-                control.push(&ControlRow::of(record, event, begin));
-                full(control, rows).map(|table| (TABLES[2], table))
+                self.control.add(ControlRow::of(record, event, begin), rows, TABLES[2])
             }
-            RadioEvent::Pdu(event) => {
-                pdus.push(&PduRow::of(record, event, begin));
-                full(pdus, rows).map(|table| (TABLES[3], table))
-            }
-            RadioEvent::Rrc(event) => {
-                rrc.push(&RrcRow::of(record, event, begin));
-                full(rrc, rows).map(|table| (TABLES[4], table))
-            }
+            RadioEvent::Drx(state) => self.drx.add(DrxRow::of(record, *state, begin), rows, TABLES[3]),
+            RadioEvent::Pdu(event) => self.pdus.add(PduRow::of(record, event, begin), rows, TABLES[4]),
+            RadioEvent::Sdu(event) => self.sdus.add(SduRow::of(record, event, begin), rows, TABLES[5]),
+            RadioEvent::Rrc(event) => self.rrc.add(RrcRow::of(record, event, begin), rows, TABLES[6]),
         }
     }
 
     /// The rest of each table whose layer is wanted, by name.
     pub fn finish(self) -> impl Iterator<Item = (&'static str, Table)> {
-        let RadioTables { filter, grants, blocks, control, pdus, rrc, .. } = self;
-        let [mac, rlc, rrc_is_wanted] = filter.layers;
+        let [mac, rlc, pdcp, rrc] = self.filter.layers;
         let tables = [
-            (mac, grants.table(&[])),
-            (mac, blocks.table(&[])),
-            (mac, control.table(&[])),
-            (rlc, pdus.table(&[])),
-            (rrc_is_wanted, rrc.table(&[])),
+            (mac, self.grants.table(&[])),
+            (mac, self.blocks.table(&[])),
+            (mac, self.control.table(&[])),
+            (mac, self.drx.table(&[])),
+            (rlc, self.pdus.table(&[])),
+            (pdcp, self.sdus.table(&[])),
+            (rrc, self.rrc.table(&[])),
         ];
         TABLES
             .into_iter()
@@ -183,7 +178,10 @@ impl RadioTables {
     }
 }
 
-/// Takes a table with this many rows.
-fn full<R: crate::results::columns::Row>(table: &mut Rows<R>, rows: usize) -> Option<Table> {
-    (table.len() >= rows).then(|| std::mem::take(table).table(&[]))
+impl<R: Row> Rows<R> {
+    /// Adds a row. Takes the table with this name if it has enough rows.
+    fn add(&mut self, row: R, enough: usize, name: &'static str) -> Option<(&'static str, Table)> {
+        self.push(&row);
+        (self.len() >= enough).then(|| (name, std::mem::take(self).table(&[])))
+    }
 }

@@ -93,7 +93,7 @@ pub trait Tap: Send {
     fn in_block(&mut self, _: &Passage, _: &PduRecord) {}
 
     /// Called with each record of the radio interface that [`Records::radio`](crate::Records::radio) wants, in the order of
-    /// their times.
+    /// their times, but that the promotion of a released UE has woken it is noted at its end.
     fn radio(&mut self, _: &RadioRecord) {}
 
     /// Returns whether the run should continue.

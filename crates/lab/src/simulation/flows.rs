@@ -10,7 +10,7 @@ use crate::scenario::{self, UeGroup};
 use airwnd_cell::{BearerId, UeId};
 use airwnd_kernel::{Direction, Stream};
 use airwnd_rwnd as rwnd;
-use airwnd_tcp::cc::Identity;
+use airwnd_tcp::cc::{self, Identity};
 use airwnd_tcp::{Config, Endpoint, EndpointSetup, Seq, State};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::sync::Arc;
@@ -140,6 +140,13 @@ impl Connection {
     }
 }
 
+/// Name of a group's control in results. Two plug-ins of one name are named with their files or modules.
+fn named<'a, T: 'a>(own: &T, all: impl Iterator<Item = &'a T>, label: fn(&T, bool) -> String) -> String {
+    let (short, whole) = (label(own, false), label(own, true));
+    let mut others = all.filter(|other| label(other, false) == short);
+    if others.all(|other| label(other, true) == whole) { short } else { whole }
+}
+
 impl Simulation<'_> {
     pub(super) fn add_flows(&mut self) {
         let scenario = self.scenario.clone();
@@ -172,8 +179,11 @@ impl Simulation<'_> {
             self.groups.push(Group {
                 id: group.id.clone(),
                 kind: group.traffic.kind(),
-                cc: tcp.then(|| group.cc.kind()),
-                rwnd: tcp.then(|| group.rwnd.kind()),
+                cc: tcp
+                    .then(|| named(&group.cc, scenario.flow.iter().map(|group| &group.cc), cc::Spec::label)),
+                rwnd: tcp.then(|| {
+                    named(&group.rwnd, scenario.flow.iter().map(|group| &group.rwnd), rwnd::Spec::label)
+                }),
                 config: tcp.then(|| Arc::new(scenario.tcp_of(group))),
                 first,
                 end: first + flows.len() as u32,

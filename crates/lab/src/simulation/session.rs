@@ -34,22 +34,26 @@ impl<'s> Session<'s> {
         seed: u64,
         records: &Records,
     ) -> Result<Session<'s>, Error> {
-        Session::tapped(scenario.into(), seed, records, None)
+        Session::tapped(scenario, seed, records, None)
     }
 
-    fn tapped(
-        scenario: Cow<'s, Scenario>,
+    /// Prepares a session that passes every packet at every node, and the records of the radio interface, to the tap.
+    ///
+    /// # Errors
+    /// As [`Session::new`].
+    pub fn tapped(
+        scenario: impl Into<Cow<'s, Scenario>>,
         seed: u64,
         records: &Records,
         tap: Option<Box<dyn Tap + 's>>,
     ) -> Result<Session<'s>, Error> {
+        let scenario = scenario.into();
         scenario.check_flows()?;
         let simulation = Simulation::new(scenario, seed, records, tap, Vec::new())?;
         Ok(Session { simulation, now: Time::ZERO, failed: None })
     }
 
     /// Prepares a session whose owner takes the rows of the records as they appear: a memory limit does not count them.
-    /// Every packet at every node is passed to the tap.
     ///
     /// # Errors
     /// As [`Session::new`].

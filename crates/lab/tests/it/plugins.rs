@@ -91,8 +91,8 @@ fn outcome(cc: &str) -> Result<Outcome, Error> {
 fn a_plugin_behaves_like_a_built_in_algorithm() {
     let plugin = outcome(r#"{kind = "plugin", name = "reno", keep = 0.7}"#).unwrap().to_json().to_string();
     let own = outcome(r#"{kind = "newreno", beta = 0.7}"#).unwrap().to_json().to_string();
-    assert!(own.contains("\"retransmissions\":") && plugin.contains("\"cc\":\"plugin\""));
-    assert_eq!(plugin.replace("\"cc\":\"plugin\"", "\"cc\":\"newreno\""), own);
+    assert!(own.contains("\"retransmissions\":") && plugin.contains("\"cc\":\"reno(keep=0.7)\""));
+    assert_eq!(plugin.replace("reno(keep=0.7)", "newreno"), own);
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn ride(members: &[(&str, String)], plugins: &Plugins) -> Result<Outcome, Error>
 
 /// The results without the words of the members.
 fn figures(outcome: &Outcome) -> String {
-    let words = [r#""rwnd":"drwa""#, r#""rwnd":"plugin""#, r#""kind":"cbr""#, r#""kind":"plugin""#];
+    let words = [r#""rwnd":"drwa""#, r#""rwnd":"mine(lambda=1.5)""#, r#""kind":"cbr""#, r#""kind":"plugin""#];
     words.into_iter().fold(outcome.to_json().to_string(), |text, word| text.replace(word, ""))
 }
 

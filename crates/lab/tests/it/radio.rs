@@ -2,8 +2,8 @@
 
 use airwnd_catalog::Node;
 use airwnd_lab::radio::{
-    BlockOutcome, Control, DataPdu, Layer, PduContent, PduRecord, Protocol, RadioEvent, RadioRecord, RlcMode,
-    RrcCause, RrcEvent,
+    BlockOutcome, Control, DataPdu, DrxState, Layer, PduContent, PduRecord, Protocol, RadioEvent,
+    RadioRecord, RlcMode, RrcCause, RrcEvent, SduEvent,
 };
 use airwnd_lab::tap::{Crossing, Node as Place, Passage, Sight, Tap};
 use airwnd_lab::{Outcome, Records, Scenario, run_tapped};
@@ -46,8 +46,15 @@ const NR: &str = "carrier = {bandwidth = \"20MHz\", downlink_frequency = \"3.5GH
 const CARRIERS: &str =
     "carrier.secondary = [{downlink_frequency = \"800MHz\", bandwidth = \"5MHz\"}]\nradio.fading";
 
-/// The scenario in LTE and NR, in both modes of RLC, and with two carriers.
-fn cases() -> [(&'static str, String); 5] {
+/// DRX, release to RRC idle, and a dedicated bearer of the uploads.
+const SLEEPING: &str = r#"
+mac.drx = {inactivity = "10ms", cycle = "80ms", short_cycle = "20ms", short_cycles = 2, on_duration = "4ms"}
+rrc = {inactivity = "100ms"}
+rlc.queue = "codel"
+"#;
+
+/// The scenario in LTE and NR, in both modes of RLC, with two carriers, and with DRX, release and a dedicated bearer.
+fn cases() -> [(&'static str, String); 6] {
     let with = |access: &str, mode: &str| {
         MOVING.replacen("radio.fading", access, 1).replacen(
             "radio.amc",
@@ -61,6 +68,7 @@ fn cases() -> [(&'static str, String); 5] {
         ("NR, um", with(NR, "um").replace("radio.amc = {kind = \"piro-ew2010\", ber = 0.01}", "")),
         ("NR, am", with(NR, "am").replace("radio.amc = {kind = \"piro-ew2010\", ber = 0.01}", "")),
         ("two carriers", with(CARRIERS, "um")),
+        ("DRX, am", format!("{SLEEPING}{}", with("radio.fading", "am"))),
     ]
 }
 
@@ -132,7 +140,9 @@ fn a_trace_changes_no_result_and_does_not_depend_on_threads() {
         let plain = run_tapped(&scenario(&toml), 1, &Records::default(), None, &mut |_| true).unwrap();
         let (outcome, records) = traced(&toml, 1, &[], &[]);
         assert_eq!(outcome.to_json(), plain.to_json(), "{name}");
-        assert!(records.is_sorted_by_key(|record| record.at), "{name}");
+        // That a promotion has woken a UE is noted at its end.
+        let in_time = records.iter().filter(|record| !matches!(record.event, RadioEvent::Drx(_)));
+        assert!(in_time.is_sorted_by_key(|record| record.at), "{name}");
         assert!(traced(&toml, 2, &[], &[]).1 == records, "{name}: two threads");
     }
 }
@@ -177,7 +187,7 @@ fn each_grant_has_an_outcome_and_its_block_holds_the_pdus() {
                 }
                 // The blocks on air are lost.
                 RadioEvent::Rrc(_) => room.retain(|(ue, ..), _| *ue != record.ue.0),
-                RadioEvent::Control(_) => {}
+                RadioEvent::Control(_) | RadioEvent::Drx(_) | RadioEvent::Sdu(_) => {}
             }
         }
         // A block on air at either end of the trace, or lost at a handover, has one record only.
@@ -259,6 +269,66 @@ fn requests_reports_and_handovers_have_records() {
     }
 }
 
+/// A packet arrives in a bearer before it leaves it, in one way, and at most one buffer of packets is inside at the end.
+#[test]
+fn sdus_leave_the_bearer_that_they_entered() {
+    for (name, toml) in cases() {
+        let (_, records) = traced(&toml, 1, &["pdcp"], &[]);
+        let mut inside: BTreeMap<(u32, u32), (bool, u64)> = BTreeMap::new();
+        let (mut delivered, mut dropped, mut unknown) = (0, 0, 0);
+        for record in &records {
+            let RadioEvent::Sdu(sdu) = record.event else { panic!("{name}: {record:?}") };
+            // Records of one time are in the order of the regions, in which a number may be used again at once.
+            let key = (record.ue.0, sdu.packet.0);
+            let place = (sdu.direction as u8 == 1, sdu.size.0);
+            if sdu.event == SduEvent::Arrived {
+                assert_eq!(sdu.waited, Span::ZERO, "{name}");
+                // A handover's forwarding takes a downlink packet out of the bearer; it may arrive once more.
+                let before = inside.insert(key, place);
+                assert!(before.is_none_or(|(is_up, _)| !is_up), "{name}: {record:?}");
+                continue;
+            }
+            match inside.remove(&key) {
+                Some(before) => assert_eq!(before, place, "{name}: {record:?}"),
+                None => unknown += 1,
+            }
+            delivered += u32::from(sdu.event == SduEvent::Delivered);
+            dropped += u32::from(sdu.event != SduEvent::Delivered);
+        }
+        // Packets inside at the end of the warm-up.
+        assert!(unknown < 500, "{name}: {unknown}");
+        assert!(delivered > 1000 && dropped > 0, "{name}: {delivered} and {dropped}");
+    }
+}
+
+/// The times awake are those that the results count, and a UE that sleeps is not scheduled.
+#[test]
+fn drx_is_traced_as_it_is_counted() {
+    let still = MOVING.replace("100ms", "0s").replace("700ms", "2s");
+    let toml = format!("{SLEEPING}{still}");
+    let (outcome, records) = traced(&toml, 1, &["mac"], &[]);
+    let end = Time::ZERO + Span::from_millis(2000);
+    let mut awake: BTreeMap<u32, (Option<Time>, Span)> = BTreeMap::new();
+    let mut causes = [0; 5];
+    for record in &records {
+        let (since, sum) = awake.entry(record.ue.0).or_default();
+        match record.event {
+            RadioEvent::Drx(DrxState::Asleep) => *sum += record.at - since.take().expect("it was awake"),
+            RadioEvent::Drx(state) => {
+                causes[state as usize] += 1;
+                assert_eq!(since.replace(record.at), None);
+            }
+            _ => {}
+        }
+    }
+    for (number, ue) in outcome.ues().iter().enumerate() {
+        let (since, sum) = awake[&(number as u32)];
+        let sum = sum + since.map_or(Span::ZERO, |since| end - since);
+        assert!((sum.as_secs() / 2.0 - ue.awake).abs() < 1e-9, "UE {number}: {sum:?}, {}", ue.awake);
+    }
+    assert!(causes[1..].iter().all(|count| *count > 0), "{causes:?}");
+}
+
 #[test]
 fn a_window_limits_a_trace() {
     let scenario = scenario(MOVING);
@@ -279,7 +349,7 @@ fn wrong_filters_are_refused() {
         scenario(toml).radio_filter(&words(layer), &words(ue), window).unwrap_err().to_string()
     };
     let ms = |begin, end| Some(Span::from_millis(begin)..Span::from_millis(end));
-    assert!(refused(MOVING, "pdcp", "", None).contains("no layer `pdcp`; layers: mac, rlc, rrc"));
+    assert!(refused(MOVING, "nas", "", None).contains("no layer `nas`; layers: mac, rlc, pdcp, rrc"));
     assert!(refused(MOVING, "", "ue-20", None).contains("no UE `ue-20`; UEs: ue-0 to ue-19"));
     assert!(refused(MOVING, "", "enb-0", None).contains("no UE `enb-0`"));
     assert!(refused(MOVING, "", "", ms(20, 10)).contains("not before its end"));

@@ -101,6 +101,13 @@ fn register_role<R: Role + ?Sized>(registry: &mut Registry<R>, named: &Arc<Mutex
     });
 }
 
+/// A class without its constructor.
+struct Described {
+    sha256: String,
+    settings: Map<String, Value>,
+    defaults: Map<String, Value>,
+}
+
 /// Finds a class with `airwnd.plugins.registry.find`. Loads it if permitted; otherwise returns an error with the reason.
 fn find<R: Role + ?Sized>(
     class: &Class,
@@ -121,17 +128,18 @@ fn find<R: Role + ?Sized>(
                 load(py, &class.class, &plugin)?;
             }
             let sha256: String = plugin.getattr("sha256")?.extract()?;
-            let settings: String = plugin.call_method0("settings_json")?.extract()?;
-            Ok((Plugin::new(&plugin)?, sha256, settings, refused))
+            let table = |method| -> PyResult<Map<String, Value>> {
+                let text: String = plugin.call_method0(method)?.extract()?;
+                Ok(serde_json::from_str(&text).expect("written as a JSON object"))
+            };
+            let (settings, defaults) = (table("settings_json")?, table("defaults_json")?);
+            Ok((Plugin::new(&plugin)?, Described { sha256, settings, defaults }, refused))
         };
-        let (plugin, sha256, settings, refused) = found().map_err(|raised| refusal(py, node, raised))?;
-        let Value::Object(settings) = serde_json::from_str(&settings).expect("written as a JSON object")
-        else {
-            unreachable!("settings are a table")
-        };
+        let (plugin, described, refused) = found().map_err(|raised| refusal(py, node, raised))?;
+        let Described { sha256, settings, defaults } = described;
         let plugin = Arc::new(plugin);
         let make = Arc::new(move |ctx: &R::Context, failures: &Failures| R::begin(&plugin, ctx, failures));
-        Ok((Found { sha256, settings, make }, refused))
+        Ok((Found { sha256, settings, defaults, make }, refused))
     })
 }
 

@@ -56,6 +56,17 @@ pub enum Spec {
 }
 
 impl Spec {
+    /// Name in results; a plug-in's with its settings, and `whole` with its file or module.
+    pub fn label(&self, whole: bool) -> String {
+        match self {
+            Spec::Plugin(plugin) => plugin.name(whole),
+            Spec::Python(class) => class.name(whole),
+            _ => self.kind(),
+        }
+    }
+}
+
+impl Spec {
     /// Returns the [ECN feedback that the controller needs](CongestionControl::needed_ecn). External controllers need
     /// none.
     pub fn needed_ecn(&self) -> Option<Ecn> {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from airwnd.study.reproduce.bounds import ANY, Bounds
 from airwnd.support.errors import InputError
+from airwnd.support.student import half_width
 
 CONFIDENCE = 0.95
 """Confidence level of all intervals in tables, plots and verdicts."""
@@ -69,12 +70,11 @@ def interval(values: Sequence[float], within: Bounds = ANY, confidence: float = 
         return Interval(math.fsum(values) / n, -math.inf, math.inf, n)
     if len(set(values)) == 1:
         return Interval(values[0], values[0], values[0], n)
-    from scipy import stats
-
     mean = math.fsum(values) / n
-    error = float(stats.sem(values))
+    error = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1) / n)
     if error == 0.0:  # the squares of the differences underflow
         return Interval(mean, mean, mean, n)
-    low, high = stats.t.interval(confidence, n - 1, loc=mean, scale=error)
+    half = half_width(confidence, n - 1) * error
+    low, high = mean - half, mean + half
     minimum, greatest = within
     return Interval(mean, max(float(low), min(minimum, mean)), min(float(high), max(greatest, mean)), n)

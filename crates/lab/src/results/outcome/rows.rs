@@ -53,9 +53,10 @@ pub struct FlowRow {
     pub ue: u32,
     /// Kind of traffic.
     pub kind: String,
-    /// Congestion control; null for UDP, and for a real flow whose congestion control is unknown.
+    /// Congestion control; a plug-in by its class or name, with the parameters that differ from its defaults. Null for UDP, and
+    /// for a real flow whose congestion control is unknown.
     pub cc: Option<String>,
-    /// Receive-window control; null for UDP and for real flows.
+    /// Receive-window control, a plug-in as in `cc`; null for UDP and for real flows.
     pub rwnd: Option<String>,
     /// Goodput: payload received per measurement time; for TCP, payload received in order.
     #[column(unit = "kbit/s")]
@@ -159,9 +160,9 @@ pub struct GroupRow {
     pub group: String,
     /// Kind of traffic.
     pub kind: String,
-    /// Congestion control; null for UDP.
+    /// Congestion control; a plug-in by its class or name, with the parameters that differ from its defaults. Null for UDP.
     pub cc: Option<String>,
-    /// Receive-window control; null for UDP.
+    /// Receive-window control, a plug-in as in `cc`; null for UDP.
     pub rwnd: Option<String>,
     /// Flows of the group.
     pub flows: u64,

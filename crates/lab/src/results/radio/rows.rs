@@ -1,11 +1,12 @@
 //! Columns of the tables of a trace.
 
 use super::{
-    BlockOutcome, BlockRecord, Control, ControlRecord, GrantRecord, PduContent, PduRecord, RadioRecord,
-    RlcMode, RrcCause, RrcEvent, RrcRecord, Transmission,
+    BlockOutcome, BlockRecord, Control, ControlRecord, DropCause, DrxState, GrantRecord, PduContent,
+    PduRecord, RadioRecord, RlcMode, RrcCause, RrcEvent, RrcRecord, SduEvent, SduRecord, Transmission,
 };
 use crate::results::columns::{Cell, Columns, Kind, one_column};
 use airwnd_kernel::Direction;
+use airwnd_links::aqm;
 use airwnd_units::Time;
 
 /// A row per downlink assignment or uplink grant, at the time of the decision.
@@ -211,6 +212,35 @@ impl ControlRow {
     }
 }
 
+/// A row per change of a UE with DRX between awake and asleep.
+#[derive(Clone, Copy, Debug, Columns)]
+pub(crate) struct DrxRow {
+    /// Beginning of the first TTI in this state, from the end of the warm-up.
+    #[column(unit = "s")]
+    pub time_s: f64,
+    /// Number of the UE.
+    #[column(short = "UE")]
+    pub ue: u32,
+    /// Number of the serving cell.
+    pub cell: u16,
+    /// `asleep`; or awake, with what has woken the UE: the `on-duration` of a cycle, the `inactivity` timer, a scheduling
+    /// `request`, or a `retransmission`.
+    pub drx: DrxState,
+}
+
+one_column!(
+    DrxState,
+    Kind::Word(&["asleep", "on-duration", "inactivity", "request", "retransmission"]),
+    |state| Cell::Place(*state as u32)
+);
+
+impl DrxRow {
+    pub fn of(record: &RadioRecord, state: DrxState, begin: Time) -> DrxRow {
+        let time_s = record.at.since(begin).as_secs();
+        DrxRow { time_s, ue: record.ue.0, cell: record.cell.0, drx: state }
+    }
+}
+
 /// A row per PDU that RLC puts into a transport block.
 #[derive(Clone, Copy, Debug, Columns)]
 pub(crate) struct PduRow {
@@ -324,6 +354,77 @@ impl PduRow {
             ack_sn: status.map(|(ack, _)| ack),
             nacks: status.map(|(_, nacks)| nacks),
             queue_bytes: event.queue.0,
+        }
+    }
+}
+
+/// A row per packet that enters or leaves a bearer.
+#[derive(Clone, Copy, Debug, Columns)]
+pub(crate) struct SduRow {
+    /// Time from the end of the warm-up.
+    #[column(unit = "s")]
+    pub time_s: f64,
+    /// Number of the UE.
+    #[column(short = "UE")]
+    pub ue: u32,
+    /// Number of the serving cell.
+    pub cell: u16,
+    /// Direction of the packet: `down` or `up`.
+    pub direction: Direction,
+    /// Number of the bearer of the UE: 0 for the default bearer.
+    pub bearer: u8,
+    /// Event: `arrived` at the transmitter, after a handover that forwards it once more; `delivered` by the receiver, in
+    /// order; or dropped by a full queue (`full`), early by a queue discipline (`early`), by PDCP's `discard-timer`, by a
+    /// `radio-loss` that RLC does not repair, at a `handover`, or at a `link-failure`.
+    pub sdu: SduEvent,
+    /// Number of the packet among those in the network at the time; used again when the packet has left it.
+    pub packet: u32,
+    /// Size with the headers of IP and PDCP.
+    #[column(unit = "bytes")]
+    pub bytes: u64,
+    /// Time since it has entered the bearer of this cell.
+    #[column(unit = "ms", short = "waited")]
+    pub waited_ms: f64,
+}
+
+one_column!(
+    SduEvent,
+    Kind::Word(&[
+        "arrived",
+        "delivered",
+        "full",
+        "early",
+        "discard-timer",
+        "radio-loss",
+        "handover",
+        "link-failure",
+    ]),
+    |event| {
+        Cell::Place(match event {
+            SduEvent::Arrived => 0,
+            SduEvent::Delivered => 1,
+            SduEvent::Dropped(DropCause::Queue(aqm::Cause::Full)) => 2,
+            SduEvent::Dropped(DropCause::Queue(aqm::Cause::Early)) => 3,
+            SduEvent::Dropped(DropCause::Discarded) => 4,
+            SduEvent::Dropped(DropCause::RadioLoss) => 5,
+            SduEvent::Dropped(DropCause::Handover) => 6,
+            SduEvent::Dropped(DropCause::LinkFailure) => 7,
+        })
+    }
+);
+
+impl SduRow {
+    pub fn of(record: &RadioRecord, event: &SduRecord, begin: Time) -> SduRow {
+        SduRow {
+            time_s: record.at.since(begin).as_secs(),
+            ue: record.ue.0,
+            cell: record.cell.0,
+            direction: event.direction,
+            bearer: event.bearer.0,
+            sdu: event.event,
+            packet: event.packet.0,
+            bytes: event.size.0,
+            waited_ms: event.waited.as_millis(),
         }
     }
 }

@@ -33,6 +33,10 @@ impl outside::Head for Head {
     fn label(&self) -> String {
         self.class.clone()
     }
+
+    fn name(&self) -> &str {
+        &self.class
+    }
 }
 
 impl outside::ClassHead for Head {

@@ -17,6 +17,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 Combination = tuple[str, ...]
 """A level of each axis."""
 
@@ -108,12 +110,14 @@ def _race(axes: Sequence[Sequence[str]], shown: Combination, score: Score, plan:
 
 def design(axes: Sequence[Sequence[str]], count: int) -> list[Combination]:
     """Return a Latin hypercube of combinations: each level of an axis about equally often."""
-    from scipy.stats import qmc
-
-    points = qmc.LatinHypercube(d=len(axes), rng=1).random(count).tolist()
+    draws = np.random.default_rng(1).spawn(1)[0]
+    within = draws.uniform(size=(count, len(axes)))
+    strata = np.tile(np.arange(1, count + 1), (len(axes), 1))
+    for row in strata:
+        draws.shuffle(row)
     drawn = [
         tuple(levels[int(value * len(levels))] for levels, value in zip(axes, point, strict=True))
-        for point in points
+        for point in ((strata.T - within) / count).tolist()
     ]
     return list(dict.fromkeys(drawn))
 
