@@ -20,7 +20,10 @@ fn goodput(control: Control, instants: &str) -> [f64; 2] {
     let smoltcp = trial.run(|seed| download(control, seed)).unwrap().goodput_kbps().mean();
     let simulated = scenario.with("flow", "[{ cc = \"cubic\" }]").unwrap().run(1).unwrap();
     let found = [smoltcp, simulated.flows()[0].goodput_kbps];
-    println!("{control:?}, lost at {instants}: smoltcp {:.0} kbit/s, airwnd's CUBIC {:.0}", found[0], found[1]);
+    println!(
+        "{control:?}, lost at {instants}: smoltcp {:.0} kbit/s, airwnd's CUBIC {:.0}",
+        found[0], found[1]
+    );
     found
 }
 

@@ -1,12 +1,12 @@
 //! The relay: reads packets from the devices, passes them through the simulated network in real time, and writes them
 //! to the devices at the other ends.
 
-use crate::clock::{Clock, Lateness, cpu_time};
+use crate::clock::{Clock, cpu_time};
 use crate::flows::{Flows, Key};
 use crate::frames::Frames;
 use crate::offload::{self, Partial};
 use crate::packet::{Content, Packet};
-use crate::report::{FlowView, Packets, Snapshot, UeSnapshot};
+use crate::report::{FlowView, Packets, Snapshot, Totals, UeSnapshot};
 use crate::writer::{Departure, Writer, Writing};
 use airwnd_capture::headers;
 use airwnd_catalog::Error;
@@ -114,27 +114,6 @@ struct RecentTraffic {
     bytes: u64,
     delay: Span,
     packets: u64,
-}
-
-/// Totals of a session.
-#[derive(Clone, Debug, Default)]
-pub struct Totals {
-    /// Packet accounting.
-    pub packets: Packets,
-    /// Lateness of the departures.
-    pub lateness: Lateness,
-    /// Largest lag of the simulation behind the clock.
-    pub behind: Span,
-    /// Real time from start to end.
-    pub elapsed: Span,
-    /// Start, in nanoseconds of the host's clock since 1970.
-    pub began_ns: u64,
-    /// Set if the limit of the session was reached.
-    pub is_time_up: bool,
-    /// CPU time of the relay with the threads of its devices.
-    pub cpu: Span,
-    /// That of the threads alone.
-    pub cpu_of_writers: Span,
 }
 
 /// The relay.

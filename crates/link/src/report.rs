@@ -1,7 +1,8 @@
 //! Reports of a session: snapshots while it lasts, a summary at its end.
 
-use crate::clock::LatenessFigures;
+use crate::clock::{Lateness, LatenessFigures};
 use airwnd_network::Cause;
+use airwnd_units::Span;
 use serde::{Serialize, Serializer};
 
 /// Packet accounting of a session: read from devices = `malformed` + `unroutable` + `entered`, and `entered` + `copied` =
@@ -59,6 +60,27 @@ pub struct Snapshot {
     pub behind_ms: f64,
     /// Packet accounting since the start.
     pub packets: Packets,
+}
+
+/// Totals of a session.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// Packet accounting.
+    pub packets: Packets,
+    /// Lateness of the departures.
+    pub lateness: Lateness,
+    /// Largest lag of the simulation behind the clock.
+    pub behind: Span,
+    /// Real time from start to end.
+    pub elapsed: Span,
+    /// Start, in nanoseconds of the host's clock since 1970.
+    pub began_ns: u64,
+    /// Set if the limit of the session was reached.
+    pub is_time_up: bool,
+    /// CPU time of the relay with the threads of its devices.
+    pub cpu: Span,
+    /// That of the threads alone.
+    pub cpu_of_writers: Span,
 }
 
 /// State of a real UE; rates and delays since the last snapshot.

@@ -5,7 +5,7 @@
 
 use crate::clock::{Clock, cpu_time};
 use crate::offload::{Batch, Partial};
-use crate::relay::Totals;
+use crate::report::Totals;
 use airwnd_units::{Span, Time};
 use std::fs::File;
 use std::io::{self, Write as _};

@@ -209,7 +209,7 @@ def register(kind: Class) -> Class:
     >>> base = airwnd.Scenario.load("experiments/arwa-2019/table6/scenario.toml").with_(duration="100ms")
     >>> steady = base.with_({"flow[0].cc": {"kind": "python", "class": "Steady"}})
     >>> steady.run().flows["cc"][0]
-    'python'
+    'Steady'
     """
     try:
         _check("airwnd.register", getattr(kind, "__name__", repr(kind)), kind, _role_of(kind))

@@ -324,7 +324,10 @@ fn drx_is_traced_as_it_is_counted() {
     for (number, ue) in outcome.ues().iter().enumerate() {
         let (since, sum) = awake[&(number as u32)];
         let sum = sum + since.map_or(Span::ZERO, |since| end - since);
-        assert!((sum.as_secs() / 2.0 - ue.awake).abs() < 1e-9, "UE {number}: {sum:?}, {}", ue.awake);
+        // The results count up to the end of the run, the trace up to the last TTIs that were decided.
+        let counted = Span::from_secs_f64(2.0 * ue.awake);
+        let late = counted.max(sum) - counted.min(sum);
+        assert!(late <= Span::from_millis(2), "UE {number}: {sum:?}, {counted:?}");
     }
     assert!(causes[1..].iter().all(|count| *count > 0), "{causes:?}");
 }

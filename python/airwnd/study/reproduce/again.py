@@ -22,6 +22,7 @@ from airwnd.study.reproduce.measure import Measure
 from airwnd.study.reproduce.statistics import CONFIDENCE, MIN_SEEDS
 from airwnd.study.reproduce.verdict import CLASSES
 from airwnd.support.files import read_text
+from airwnd.support.student import half_width
 from airwnd.view.pages import data_link, environment, sealed
 from airwnd.vocabulary.algorithms import catalogue
 from airwnd.vocabulary.sections import sections
@@ -221,9 +222,4 @@ def _finite(value: float) -> float | None:
 
 @cache
 def _quantiles() -> dict[int, float]:
-    from scipy import stats
-
-    return {
-        seeds: float(stats.t.ppf((1 + CONFIDENCE) / 2, seeds - 1))
-        for seeds in range(MIN_SEEDS, MAX_SEEDS + 1)
-    }
+    return {seeds: half_width(CONFIDENCE, seeds - 1) for seeds in range(MIN_SEEDS, MAX_SEEDS + 1)}
