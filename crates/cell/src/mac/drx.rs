@@ -307,9 +307,9 @@ impl Drx {
     /// Notes for an observer that the TTIs from the last counted one to this one are awake.
     fn note_awake(&mut self, until: u64) {
         let from = self.counted;
-        if self.changes.is_some() {
-            let cause = self.cause(from);
-            self.changes.as_mut().expect("there is an observer").wake(from, until, cause);
+        let cause = self.changes.is_some().then(|| self.cause(from));
+        if let (Some(changes), Some(cause)) = (&mut self.changes, cause) {
+            changes.wake(from, until, cause);
         }
     }
 
