@@ -113,7 +113,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         airwnd.Pair,
         {"client": Silent(), "server": Silent(), "ue": "ue", "start_s": 0.0, "stop_s": 1.0},
     ),
-    "Scenario.open_session": (SCENARIO.open_session, {"seed": 1, "series": None, "max_memory": None}),
+    "Scenario.open_session": (
+        SCENARIO.open_session,
+        {"seed": 1, "series": None, "max_memory": None, "radio_trace": None},
+    ),
     "Session": (Session, {"scenario": SCENARIO, "seed": 1, "series": None, "max_memory": None}),
     "Session.flow": (Session(SCENARIO).flow, {"name": "flow-0"}),
     "Sweep.load": (Sweep.load, {"folder": "nowhere"}),

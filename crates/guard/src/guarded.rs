@@ -122,8 +122,13 @@ fn is_ours(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX))
 }
 
+/// Removes a cgroup, whose processes, if any are left, belong to the one above it from then on.
 fn remove(cgroup: &Path) {
     for _ in 0..ATTEMPTS {
+        let left = fs::read_to_string(cgroup.join("cgroup.procs")).unwrap_or_default();
+        let above = cgroup.parent().unwrap_or(cgroup).join("cgroup.procs");
+        // A process that has ended meanwhile cannot be moved.
+        left.lines().for_each(|process| drop(fs::write(&above, process)));
         match fs::remove_dir(cgroup) {
             Err(why) if why.raw_os_error() == Some(libc::EBUSY) => thread::sleep(PAUSE),
             _ => return,

@@ -92,11 +92,12 @@ const HEADROOM: f64 = 2.0;
 /// trip, of a measurement that grows with it: more window, more time with a queue. n connections compute W from the same
 /// arrivals; the sum of their shares has the fixed point of one.
 ///
-/// With `competes` the window is released where the queue is that of others: if it was above what the control aims at
-/// throughout each of 16 consecutive round trips, or, longer than three RTTs, of at least four in which the rate has fallen
-/// to half and by more than the RTT.
-/// A queue of up to three RTTs may be that of other controls, or of BBR. Beside it the released window is limited to three
-/// times the data of an RTT without a queue, until a loss or a longer queue. If a fifth of what arrives at the device has no
+/// With `competes` the window is released where the queue is that of others: if one of more than three RTTs was above what
+/// the control aims at throughout each of 16 consecutive round trips, or of at least four in which the rate has fallen to
+/// half and by more than the RTT. After 16 round trips with a shorter queue, beyond what drains at the peak rate, a trial of
+/// as many offers up to three times the data of an RTT without a queue. If the device's rate is then 1.15 times that of
+/// before, the control is released with this limit until a loss or a longer queue, otherwise tried again after twice as
+/// long, from 64 round trips on. If a fifth of what arrives at the device has no
 /// such control, eight round trips suffice, or two if that traffic has grown by a quarter, or, in the first five, if it has
 /// tripled or the queue was there before. Round trips in which more than twice the window is still offered count only
 /// then. Released, the receiver offers at most twice the data of a round trip, or what that was before the window shrank. It

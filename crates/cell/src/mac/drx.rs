@@ -313,7 +313,7 @@ impl Drx {
         }
     }
 
-    /// What keeps the UE awake in a TTI in which it is.
+    /// Returns the reason why the UE is awake in a TTI.
     fn cause(&self, tti: u64) -> DrxState {
         if self.inactivity.iter().any(|timer| timer.contains(&tti)) {
             DrxState::Inactivity

@@ -11,10 +11,8 @@ const MIN_ROUNDS: usize = 4;
 const ROUNDS: usize = 8;
 /// Share to which the rate must have fallen within them.
 const FALL: f64 = 0.5;
-/// Share of a peak that remains in force a round trip later (half after 138), and share of the peak at which the bytes that
-/// the control keeps queued drain at least.
+/// Share of a peak that remains in force a round trip later: half after 138.
 const PEAK_KEPT: f64 = 0.995;
-const OF_PEAK: f64 = 0.5;
 /// Consecutive round trips with a queue after which it is that of the device's other traffic: if that has grown, and if it
 /// has had the same rate.
 const GROWN_ROUNDS: u32 = 2;
@@ -23,7 +21,7 @@ const SHARED_ROUNDS: u32 = 8;
 const MAX_ROUNDS: u32 = 16;
 /// A queue up to this multiple of the RTT without it may be that of other controls, or of senders that keep about as much
 /// in flight as the path holds, such as BBR. Released beside it, the window is at most this multiple of the data of an RTT
-/// without a queue at the recent maximum rate, so that controls that take each other for competitors keep a queue of two RTTs.
+/// without a queue at the recent maximum rate.
 const OF_CONTROLS: f64 = 3.0;
 const MATCHED: f64 = 3.0;
 const MATCHED_KEPT: f64 = 0.95;
@@ -32,6 +30,10 @@ const MATCHED_SEGMENTS: u64 = 4;
 /// that limit: others fill the buffer in any case.
 const DEEP_ROUNDS: u32 = 4;
 const AT_LOSS: f64 = 0.5;
+/// Round trips of a trial, multiple of the rate that it must reach, and round trips to the next one after it has failed.
+const TRIAL_ROUNDS: u32 = 16;
+const GAINED: f64 = 1.15;
+const FIRST_TRIAL_WAIT: u32 = 64;
 /// Round trips from a release to the first probe, and the most to a later one.
 const FIRST_WAIT: u32 = 256;
 const LONGEST_WAIT: u32 = 1024;
@@ -113,6 +115,8 @@ struct Round {
 enum Phase {
     /// Control in force.
     Controlled,
+    /// Control released with a limited window, to measure whether the rate grows beyond that of before.
+    Trying { rounds: u32, rate: f64 },
     /// Control released for `rounds` of `wait` round trips, and there may have been a change.
     Released { rounds: u32, wait: u32, has_changed: bool },
     /// Control in force, with the window of the beginning, to measure whether that shortens the queue.
@@ -122,18 +126,20 @@ enum Phase {
 /// Releases a control where the queue is that of others, and where an upload of the device delays the ACKs.
 ///
 /// A window that follows a delay yields to a sender that does not: it shrinks as long as there is a queue. With the
-/// connections of one control alone a smaller window shortens the queue by as much within a round trip. So the queue is
-/// that of others if it was above what the control aims at throughout each of 16 consecutive round trips, or, if it is longer than
-/// three RTTs, of at least four in which the rate of the device's controlled connections has fallen to half or less and by
+/// connections of one control alone a smaller window shortens the queue by as much within a round trip. So a queue of more
+/// than three RTTs is that of others if there was one above what the control aims at throughout each of 16 consecutive round
+/// trips, or of at least four in which the rate of the device's controlled connections has fallen to half or less and by
 /// more than the RTT. A drop of the link's rate has such a queue for one or two round trips, until the smaller window has
 /// drained it; then the RTT falls with the window. Round trips in which the sender uses what was offered before the window
-/// became smaller do not count: the overshoot of slow start lasts for several. What the control aims at is seconds of queue
-/// and bytes; these drain at half of the peak rate or more, since at the rate that others leave they would explain any queue.
+/// became smaller do not count: the overshoot of slow start lasts for several.
 ///
-/// Several controls that do not know of each other keep a queue as well, of one RTT for each but the first, and BBR keeps
-/// one of up to an RTT. Beside a queue of up to three RTTs the released window is therefore limited, to three times the data
-/// of an RTT without a queue: enough to keep a share beside BBR, and the queue stays below two RTTs if all others are
-/// controls. After a loss, or four round trips with a longer queue, the limit is gone: it would only cost throughput.
+/// A shorter queue may be that of other controls, each of which keeps the data of an RTT in flight, of BBR, which keeps one
+/// of up to an RTT, or of the control itself after a drop of the rate, when its own bytes take longer to drain. If there has
+/// been a queue beyond what drains at the peak rate for 16 round trips, a trial lasts for as many: the released window is
+/// limited to three times the data of an RTT without a queue, with which alone the rate stays and beside others it grows. If
+/// the device's rate is then 1.15 times that of before, the control is released with this limit, which costs a queue of two
+/// RTTs at most; after a loss, or four round trips with a longer queue, the limit is gone: it would only cost throughput.
+/// Otherwise the control is in force again, and the wait to the next trial doubles, from 64 round trips.
 ///
 /// Traffic of the same device is known. If it has no control and makes up a fifth of the arrivals, fewer round trips with a
 /// queue suffice that does not shrink: eight, or two if that traffic has grown by a quarter since its minimum. In its first
@@ -165,6 +171,10 @@ pub(crate) struct Competition {
     count: usize,
     /// Number of round trips with a queue since the last without.
     total: u32,
+    /// Round trips with a queue for the peak rate since the last without, those since the last trial, and to the next one.
+    doubtful: u32,
+    since_trial: u32,
+    trial_wait: u32,
     /// Maxima that decrease: of the link's rate, and of the recent own one.
     peak: f64,
     recent: f64,
@@ -204,6 +214,9 @@ impl Competition {
             queued: [Round::default(); ROUNDS],
             count: 0,
             total: 0,
+            doubtful: 0,
+            since_trial: FIRST_TRIAL_WAIT,
+            trial_wait: FIRST_TRIAL_WAIT,
             peak: 0.0,
             recent: 0.0,
             deep: 0,
@@ -236,7 +249,7 @@ impl Competition {
 
     /// Returns whether the sender is not to be restricted.
     pub fn is_released(&self) -> bool {
-        self.is_behind_upload || matches!(self.phase, Phase::Released { .. })
+        self.is_behind_upload || matches!(self.phase, Phase::Released { .. } | Phase::Trying { .. })
     }
 
     /// Returns the window in place of the control's, if any: one that lets the sender compete, or that of a probe.
@@ -293,17 +306,20 @@ impl Competition {
         self.recent = round.rate.max(MATCHED_KEPT * self.recent);
         let is_deep = min_queue.as_secs() > OF_CONTROLS * segment.base_rtt.as_secs();
         self.deep = if is_deep { self.deep + 1 } else { 0 };
-        self.is_matched &= self.deep < DEEP_ROUNDS;
+        self.is_matched &= self.deep < DEEP_ROUNDS || matches!(self.phase, Phase::Trying { .. });
         let recent = &self.queued[self.count.saturating_sub(MIN_ROUNDS - 1)..self.count];
         // A rate that has just fallen would explain any queue by the extra bytes.
         let before = if matches!(self.phase, Phase::Probing { .. }) { self.mean_rate } else { 0.0 };
-        let drain = before.max(round.link_rate).max(OF_PEAK * self.peak);
-        let drain = recent.iter().map(|round| round.link_rate).fold(drain, f64::max);
+        let fastest = recent.iter().map(|round| round.link_rate).fold(round.link_rate.max(before), f64::max);
         let extra = segment.extra + segment.mss * ROUNDING;
-        let aim_s = segment.aim.as_secs() + extra.0 as f64 / drain.max(1.0);
-        let is_short = min_queue.as_secs() <= aim_s;
+        let aim_s = |rate: f64| segment.aim.as_secs() + extra.0 as f64 / rate.max(1.0);
+        let is_short = min_queue.as_secs() <= aim_s(fastest);
+        let is_doubtful = min_queue.as_secs() > aim_s(self.peak);
+        self.doubtful = if is_doubtful { self.doubtful + 1 } else { 0 };
+        self.since_trial = self.since_trial.saturating_add(1);
         self.phase = match self.phase {
             Phase::Controlled => self.controlled(round, min_queue, is_short, traffic, segment),
+            Phase::Trying { rounds, rate } => self.trying(round, min_queue, is_short, rounds + 1, rate),
             Phase::Released { rounds, wait, has_changed } => {
                 let has_changed = self.has_changed(round, min_queue, rounds >= wait / SETTLED) || has_changed;
                 let rounds = rounds + 1;
@@ -342,6 +358,13 @@ impl Competition {
         traffic: Traffic,
         segment: &Segment<'_>,
     ) -> Phase {
+        let is_deep = self.deep > 0;
+        if self.doubtful >= MAX_ROUNDS && self.since_trial >= self.trial_wait && !is_deep {
+            (self.doubtful, self.since_trial, self.is_matched) = (0, 0, true);
+            // The sender still has the cwnd of that time.
+            self.data = self.data.max(self.data_before);
+            return Phase::Trying { rounds: 0, rate: round.controlled_rate };
+        }
         if is_short {
             self.forget_queue();
             self.has_been_short = true;
@@ -361,13 +384,31 @@ impl Competition {
         let precedes = traffic.is_first && !self.has_been_short;
         let enough = if traffic.has_grown || precedes { GROWN_ROUNDS } else { SHARED_ROUNDS };
         let is_of_device = self.shared_rounds >= enough;
-        let is_deep = self.deep > 0;
-        if is_of_device || self.total >= MAX_ROUNDS || is_deep && self.has_fallen() {
-            self.is_matched = !is_of_device && !is_deep;
+        if is_of_device || is_deep && (self.total >= MAX_ROUNDS || self.has_fallen()) {
+            self.is_matched = false;
             self.release(min_queue, round, FIRST_WAIT)
         } else {
             Phase::Controlled
         }
+    }
+
+    fn trying(&mut self, round: &Round, min_queue: Span, is_short: bool, rounds: u32, rate: f64) -> Phase {
+        self.total += u32::from(!is_short);
+        // The own window is too small for such a queue.
+        let is_of_others = self.deep >= DEEP_ROUNDS;
+        if rounds < TRIAL_ROUNDS && !is_of_others {
+            return Phase::Trying { rounds, rate };
+        }
+        if round.controlled_rate >= GAINED * rate && !is_of_others {
+            self.trial_wait = FIRST_TRIAL_WAIT;
+            return self.release(min_queue, round, FIRST_WAIT);
+        }
+        self.trial_wait = (2 * self.trial_wait).min(LONGEST_WAIT);
+        self.is_matched = false;
+        if !is_of_others {
+            self.forget_queue();
+        }
+        Phase::Controlled
     }
 
     /// Whether the competitor may have gone, by what a released round trip has in relation to the means, which it then
