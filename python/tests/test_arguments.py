@@ -117,7 +117,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         SCENARIO.open_session,
         {"seed": 1, "series": None, "max_memory": None, "radio_trace": None},
     ),
-    "Session": (Session, {"scenario": SCENARIO, "seed": 1, "series": None, "max_memory": None, "radio_trace": None}),
+    "Session": (
+        Session,
+        {"scenario": SCENARIO, "seed": 1, "series": None, "max_memory": None, "radio_trace": None},
+    ),
     "Session.flow": (Session(SCENARIO).flow, {"name": "flow-0"}),
     "Sweep.load": (Sweep.load, {"folder": "nowhere"}),
     "Sweep.compare": (
