@@ -36,7 +36,7 @@ fn test(site: &Site) -> Child {
 
 /// The cgroup that a test has made.
 fn cgroup_of(child: &Child) -> Option<PathBuf> {
-    let start = format!("airwnd-guard-test-{}-", child.id());
+    let start = format!("airwnd-guard-run-{}-", child.id());
     let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(fs::read_dir);
     let mut entries = roots.into_iter().flatten().flatten().flatten().map(|entry| entry.path());
     entries.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start)))
