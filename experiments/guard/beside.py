@@ -30,6 +30,8 @@ CONTROLS = {
     "standing": '"standing"',
     "drwa": '{kind = "drwa", queue = "downlink", competes = true}',
 }
+# Before the traffic beside a download whose sender is BBR instead of CUBIC.
+OF_BBR = "by BBR: "
 UES = '[[ue]]\nname = "own"\n[[ue]]\nname = "other"\n'
 
 
@@ -93,10 +95,6 @@ def beside(rate_mbps: float) -> dict[str, str]:
         f"{OF_BBR}CUBIC to another host": download("cubic", "0s", "other"),
         f"{OF_BBR}BBR to another host": download("bbr", "0s", "other"),
     }
-
-
-# Before the traffic beside a download whose sender is BBR instead of CUBIC.
-OF_BBR = "by BBR: "
 
 
 class Case(NamedTuple):

@@ -12,7 +12,6 @@ use crate::log;
 use crate::measure;
 use crate::output;
 use crate::processes::Processes;
-use crate::rules::Rules;
 use crate::shape::{self, Discipline};
 use crate::spec;
 use crate::table;
@@ -290,10 +289,9 @@ fn run(run: &Run) -> Result<(), Error> {
 }
 
 fn source(rules: Option<&Path>, rwnd: Option<&str>) -> Result<Source, Error> {
-    match (rules, rwnd) {
-        (Some(path), _) => Source::of(path),
-        (None, Some(spec)) => Ok(Source::Options(Rules::all(spec::read(spec)?))),
-        (None, None) => Ok(Source::Options(Rules::default())),
+    match rules {
+        Some(path) => Source::of(path),
+        None => Ok(Source::Options(spec::rules(rwnd)?)),
     }
 }
 

@@ -1,9 +1,14 @@
 //! The option `--rwnd`.
 
 use crate::Error;
-use crate::rules;
+use crate::rules::{self, Rules};
 use airwnd_catalog::{Node, Param, Value};
 use airwnd_rwnd::Spec;
+
+/// Returns the rules of the option: its controller for all flows, without it the guard's own.
+pub(crate) fn rules(rwnd: Option<&str>) -> Result<Rules, Error> {
+    rwnd.map_or(Ok(Rules::default()), |spec| Ok(Rules::all(read(spec)?)))
+}
 
 /// Reads a controller that the guard offers, as a value of TOML or as a bare word.
 pub(crate) fn read(text: &str) -> Result<Spec, Error> {

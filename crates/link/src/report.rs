@@ -79,7 +79,7 @@ pub struct Totals {
     pub is_time_up: bool,
     /// CPU time of the relay with the threads of its devices.
     pub cpu: Span,
-    /// That of the threads alone.
+    /// CPU time of these threads alone.
     pub cpu_of_writers: Span,
 }
 

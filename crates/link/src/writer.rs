@@ -106,7 +106,7 @@ impl Writer {
     pub fn finish(&mut self, totals: &mut Totals) {
         let Some(Thread { turns, written, handle, .. }) = self.thread.take() else { return };
         drop(turns);
-        written.iter().for_each(|mut turn| turn.count_of_thread(totals));
+        written.iter().for_each(|mut turn| turn.count(totals));
         handle.join().expect("the thread of a device does not panic");
     }
 
@@ -114,10 +114,8 @@ impl Writer {
         let device = &self.device;
         let thread = self.thread.get_or_insert_with(|| Thread::start(device.clone()));
         if thread.pending == MAX_PENDING {
-            let mut turn = thread.written.recv().expect("the thread does not end before the writer");
-            thread.returned(&turn);
-            turn.count_of_thread(totals);
-            self.spare.push(turn);
+            let written = thread.written.recv().expect("the thread does not end before the writer");
+            thread.returned(written, &mut self.spare, totals);
         }
         let turn = std::mem::replace(&mut self.turn, self.spare.pop().unwrap_or_default());
         thread.pending += 1;
@@ -127,10 +125,8 @@ impl Writer {
 
     fn collect(&mut self, totals: &mut Totals) {
         let Some(thread) = &mut self.thread else { return };
-        while let Ok(mut turn) = thread.written.try_recv() {
-            thread.returned(&turn);
-            turn.count_of_thread(totals);
-            self.spare.push(turn);
+        while let Ok(turn) = thread.written.try_recv() {
+            thread.returned(turn, &mut self.spare, totals);
         }
     }
 }
@@ -155,10 +151,12 @@ impl Thread {
         Thread { turns, written, pending: 0, packets: 0, handle }
     }
 
-    /// Notes a turn that the thread has written.
-    fn returned(&mut self, turn: &Turn) {
+    /// Counts a turn that the thread has written, and keeps its memory.
+    fn returned(&mut self, mut turn: Turn, spare: &mut Vec<Turn>, totals: &mut Totals) {
         self.pending -= 1;
         self.packets -= turn.departures.len() as u64;
+        turn.count(totals);
+        spare.push(turn);
     }
 }
 
@@ -184,12 +182,8 @@ impl Turn {
             }
         }
         drop(departures);
-        self.batch.clear();
-    }
-
-    fn count_of_thread(&mut self, totals: &mut Totals) {
         totals.cpu_of_writers += std::mem::take(&mut self.cpu);
-        self.count(totals);
+        self.batch.clear();
     }
 }
 

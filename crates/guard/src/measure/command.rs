@@ -4,7 +4,6 @@ use super::requirement::Requirement;
 use super::run::Outcome;
 use super::{run, server};
 use crate::Error;
-use crate::rules::Rules;
 use crate::spec;
 use clap::{Args, ValueHint};
 use std::net::SocketAddr;
@@ -62,10 +61,7 @@ pub(crate) struct Serve {
 /// Measures; returns the exit code.
 pub(crate) fn test(options: Test) -> Result<u8, Error> {
     let Test { server, seconds, rwnd, flows, both, require, json, svg } = options;
-    let rules = match &rwnd {
-        Some(spec) => Rules::all(spec::read(spec)?),
-        None => Rules::default(),
-    };
+    let rules = spec::rules(rwnd.as_deref())?;
     let required = require.iter().map(|text| Requirement::parse(text)).collect::<Result<_, _>>()?;
     let outcome = run::run(&run::Options {
         server,

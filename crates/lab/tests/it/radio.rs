@@ -140,7 +140,7 @@ fn a_trace_changes_no_result_and_does_not_depend_on_threads() {
         let plain = run_tapped(&scenario(&toml), 1, &Records::default(), None, &mut |_| true).unwrap();
         let (outcome, records) = traced(&toml, 1, &[], &[]);
         assert_eq!(outcome.to_json(), plain.to_json(), "{name}");
-        // That a promotion has woken a UE is noted at its end.
+        // The wake-up by a promotion is noted at the end of the promotion.
         let in_time = records.iter().filter(|record| !matches!(record.event, RadioEvent::Drx(_)));
         assert!(in_time.is_sorted_by_key(|record| record.at), "{name}");
         assert!(traced(&toml, 2, &[], &[]).1 == records, "{name}: two threads");

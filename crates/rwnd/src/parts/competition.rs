@@ -361,8 +361,7 @@ impl Competition {
         let is_deep = self.deep > 0;
         if self.doubtful >= MAX_ROUNDS && self.since_trial >= self.trial_wait && !is_deep {
             (self.doubtful, self.since_trial, self.is_matched) = (0, 0, true);
-            // The sender still has the cwnd of that time.
-            self.data = self.data.max(self.data_before);
+            self.restore_data();
             return Phase::Trying { rounds: 0, rate: round.controlled_rate };
         }
         if is_short {
@@ -424,11 +423,15 @@ impl Competition {
 
     fn release(&mut self, queue: Span, round: &Round, wait: u32) -> Phase {
         (self.mean_queue_s, self.mean_rate) = (queue.as_secs(), round.rate);
-        // The sender still has the cwnd of that time.
-        self.data = self.data.max(self.data_before);
+        self.restore_data();
         self.is_faster = false;
         self.forget_queue();
         Phase::Released { rounds: 0, wait, has_changed: false }
+    }
+
+    /// Allows the data of before the restriction: the sender still has the cwnd of that time.
+    fn restore_data(&mut self) {
+        self.data = self.data.max(self.data_before);
     }
 
     /// Counts round trips with a queue from here on.
