@@ -253,9 +253,17 @@ fn one_line(error: &clap::Error) -> String {
         _ => None,
     };
     let kinds = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
-    match kinds.into_iter().find_map(nearest) {
-        Some(word) => format!("{message}; did you mean `{word}`?"),
-        None => message.to_string(),
+    // The lines below the first name several arguments.
+    let listed = [ContextKind::InvalidArg, ContextKind::PriorArg].into_iter().find_map(|kind| {
+        match error.get(kind)? {
+            ContextValue::Strings(words) if message.ends_with(':') => Some(words.join(", ")),
+            _ => None,
+        }
+    });
+    match (kinds.into_iter().find_map(nearest), listed) {
+        (Some(word), _) => format!("{message}; did you mean `{word}`?"),
+        (None, Some(listed)) => format!("{message} {listed}"),
+        (None, None) => message.to_string(),
     }
 }
 
@@ -446,6 +454,13 @@ mod tests {
         );
         assert_eq!(said(&["completions", "bsh"]), "invalid value 'bsh' for '<SHELL>'; did you mean `bash`?");
         assert_eq!(said(&["--bogus"]), "unexpected argument '--bogus' found");
+        let missing = "the following required arguments were not provided:";
+        assert_eq!(said(&["run"]), format!("{missing} <COMMAND>..."));
+        assert_eq!(said(&["shape"]), format!("{missing} <INTERFACE>"));
+        assert_eq!(
+            said(&["shape", "lo", "--undo", "--only", "up", "--qdisc", "cake"]),
+            "the argument '--undo' cannot be used with: --only <ONLY>, --qdisc <QDISC>"
+        );
     }
 
     #[test]
