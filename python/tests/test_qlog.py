@@ -128,6 +128,12 @@ def of(log: dict[str, Any], vantage: str) -> list[dict[str, Any]]:
     return list(events)
 
 
+def times_of(log: dict[str, Any], kind: str) -> dict[int, float]:
+    """Return the times of events of datagrams by their numbers."""
+    events = (each for each in of(log, "network") if each["name"] == f"airwnd:datagram_{kind}")
+    return {each["data"]["datagram"]: each["time"] for each in events}
+
+
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, dict[str, Any]]:
     """A cell whose queue overflows, with a qlog and time series."""
@@ -211,6 +217,12 @@ def test_samples_and_marks_are_in_the_file(tmp_path: File) -> None:
         if each["name"] == "airwnd:datagram_delivered" and each["data"]["ecn"] == "CE"
     ]
     assert len(marked) == run.flows["packets_marked"][0] > 0
+    marks, sent, left = (times_of(log, kind) for kind in ("marked", "sent", "delivered"))
+    assert sorted(marks) == sorted(each["data"]["datagram"] for each in marked)
+    # CoDel marks a packet that has waited and leaves its queue, before it crosses the air.
+    assert all(sent[number] + 5 < at < left[number] for number, at in marks.items())
+    times = [each["time"] for each in of(log, "network")]
+    assert times == sorted(times)
 
 
 #: A car that is handed over from one cell to the other.

@@ -341,13 +341,14 @@ def test_the_stacks_in_rust_have_the_results_of_their_crates(tmp_path: Path) -> 
         check=True,
     )  # fmt: skip
     study = ROOT / "experiments" / "stacks-in-cell"
+    environment = os.environ | {"PYTHONPATH": f"{site}:{ROOT / 'python'}"}
     with (study / "results.csv").open(encoding="utf-8") as file:
         rows = {(row["scenario"], row["stack"], row["seed"]): row for row in csv.DictReader(file)}
     for stack, cc in (("quinn", "cubic"), ("quinn", "bbr"), ("smoltcp", "reno")):
         done = subprocess.run(
             [sys.executable, "-m", "airwnd", "stack", stack, study / "scenarios" / "loaded.toml",
              "--cc", cc, "--seeds", "2", "--json"],
-            env=os.environ | {"PYTHONPATH": f"{site}:{ROOT / 'python'}"}, capture_output=True, check=True,
+            env=environment, capture_output=True, check=True,
         )  # fmt: skip
         measures = json.loads(done.stdout)["measures"]
         for seed in ("1", "2"):
@@ -359,3 +360,24 @@ def test_the_stacks_in_rust_have_the_results_of_their_crates(tmp_path: Path) -> 
                     cc,
                     seed,
                 )
+    texts = []
+    for name in ("first", "second"):
+        subprocess.run(
+            [sys.executable, "-m", "airwnd", "stack", "quinn", study / "scenarios" / "loaded.toml", "--json",
+             "--seeds", "1", "--duration", "2s", "--qlog", tmp_path / name],
+            env=environment, capture_output=True, check=True,
+        )  # fmt: skip
+        texts.append((tmp_path / name / "seed-1.qlog").read_text(encoding="utf-8"))
+    assert texts[0] == texts[1]
+    log = json.loads(texts[0])
+    traces = {trace["vantage_point"]["type"]: trace["events"] for trace in log["traces"]}
+    # The server's packets enter the network when the stack has sent them; it also sends several in a datagram.
+    sent = {event["time"] for event in traces["server"] if event["name"].endswith(":packet_sent")}
+    entered = {
+        event["time"]
+        for event in traces["network"]
+        if event["name"] == "airwnd:datagram_sent" and event["data"]["direction"] == "downlink"
+    }
+    assert len(sent) > 100
+    assert sent == entered
+    assert any(event["name"].endswith(":packet_lost") for event in traces["server"])

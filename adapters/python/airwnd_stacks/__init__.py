@@ -4,8 +4,9 @@ Each function makes the two endpoints of a connection for a seed: that at the UE
 the server.
 """
 
-from collections.abc import Callable
-from typing import Literal
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
 
 import airwnd
 from airwnd_stacks import _native
@@ -13,20 +14,54 @@ from airwnd_stacks import _native
 __all__ = ["quinn", "s2n", "smoltcp", "str0m"]
 
 
+_Pair = tuple[_native.Stack, _native.Stack]
+
+
+class _Connection:
+    """The two endpoints of a stack in Rust, which are made anew if they are to log."""
+
+    def __init__(self, make: Callable[[bool], _Pair]) -> None:
+        self._make = make
+        self.logs = False
+        self.ends = make(False)
+
+    def log(self) -> None:
+        if not self.logs:
+            self.logs = True
+            self.ends = self._make(True)
+
+
 class _End(airwnd.Endpoint):
     """An endpoint of a stack in Rust.
 
     Parameters
     ----------
-    stack
-        The endpoint.
+    connection
+        The connection.
+    place
+        0: the endpoint at the UE, 1: that at the server.
     protocol
         Protocol of its packets if it makes whole IP packets; ``None``: it makes payloads of UDP.
     """
 
-    def __init__(self, stack: _native.Stack, protocol: Literal["tcp"] | None = None) -> None:
-        self._stack = stack
+    def __init__(
+        self, connection: _Connection, place: Literal[0, 1], protocol: Literal["tcp"] | None = None
+    ) -> None:
+        self._connection = connection
+        self._place = place
+        self._stack = connection.ends[place]
         self.protocol = protocol
+
+    def start_qlog(self) -> None:
+        self._connection.log()
+        self._stack = self._connection.ends[self._place]
+
+    def qlog(self) -> Iterator[dict[str, Any]]:
+        for text in self._stack.qlog():
+            event = json.loads(text)
+            # A connection id, which is random.
+            event.pop("group_id", None)
+            yield event
 
     def transmit(self, now_s: float) -> list[tuple[bytes, int]]:
         return self._stack.transmit(now_s)
@@ -49,17 +84,14 @@ class _End(airwnd.Endpoint):
         return self._stack.retransmissions
 
 
-_Pair = tuple[_native.Stack, _native.Stack]
-
-
 def _ends(
-    name: str, make: Callable[[], _Pair], protocol: Literal["tcp"] | None = None
+    name: str, make: Callable[[bool], _Pair], protocol: Literal["tcp"] | None = None
 ) -> tuple[airwnd.Endpoint, airwnd.Endpoint]:
     try:
-        ue, server = make()
+        connection = _Connection(make)
     except ValueError as error:
         raise airwnd.InputError(f"{name}: {error}") from error
-    return _End(ue, protocol), _End(server, protocol)
+    return _End(connection, 0, protocol), _End(connection, 1, protocol)
 
 
 def quinn(seed: int, cc: str = "cubic", upload: bool = False) -> tuple[airwnd.Endpoint, airwnd.Endpoint]:
@@ -74,7 +106,7 @@ def quinn(seed: int, cc: str = "cubic", upload: bool = False) -> tuple[airwnd.En
     upload
         Whether the UE sends, or the server.
     """
-    return _ends("quinn", lambda: _native.quinn(seed, cc, upload))
+    return _ends("quinn", lambda logs: _native.quinn(seed, cc, upload, logs))
 
 
 def s2n(seed: int, cc: str = "cubic", upload: bool = False) -> tuple[airwnd.Endpoint, airwnd.Endpoint]:
@@ -89,7 +121,7 @@ def s2n(seed: int, cc: str = "cubic", upload: bool = False) -> tuple[airwnd.Endp
     upload
         Whether the UE sends, or the server.
     """
-    return _ends("s2n", lambda: _native.s2n(seed, cc, upload))
+    return _ends("s2n", lambda _: _native.s2n(seed, cc, upload))
 
 
 def smoltcp(seed: int, cc: str = "cubic", upload: bool = False) -> tuple[airwnd.Endpoint, airwnd.Endpoint]:
@@ -104,7 +136,7 @@ def smoltcp(seed: int, cc: str = "cubic", upload: bool = False) -> tuple[airwnd.
     upload
         Whether the UE sends, or the server.
     """
-    return _ends("smoltcp", lambda: _native.smoltcp(seed, cc, upload), "tcp")
+    return _ends("smoltcp", lambda _: _native.smoltcp(seed, cc, upload), "tcp")
 
 
 def str0m(seed: int, max_kbps: int = 2500) -> tuple[airwnd.Endpoint, airwnd.Endpoint]:
@@ -119,4 +151,4 @@ def str0m(seed: int, max_kbps: int = 2500) -> tuple[airwnd.Endpoint, airwnd.Endp
     """
     if max_kbps < 1:
         raise airwnd.InputError(f"str0m: max_kbps: expected at least 1, found {max_kbps}")
-    return _ends("str0m", lambda: _native.str0m(seed, max_kbps))
+    return _ends("str0m", lambda _: _native.str0m(seed, max_kbps))

@@ -6,17 +6,35 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::time::Duration;
 
-/// An endpoint of a stack; `airwnd_stacks.End` is its interface.
+/// An endpoint, with what it has logged.
+trait Logging: Endpoint {
+    /// Takes the events since the last call, each a JSON object.
+    fn take_qlog(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+impl Logging for airwnd_quinn::Quic {
+    fn take_qlog(&mut self) -> Vec<String> {
+        airwnd_quinn::Quic::take_qlog(self)
+    }
+}
+
+impl Logging for airwnd_s2n::Quic {}
+impl Logging for airwnd_smoltcp::Tcp {}
+impl Logging for airwnd_str0m::Peer {}
+
+/// An endpoint of a stack, of which `airwnd_stacks` makes an `airwnd.Endpoint`.
 // Some stacks are not `Send`; a path stays on the thread that runs it.
 #[pyclass(unsendable, module = "airwnd_stacks._native")]
 struct Stack {
-    end: Box<dyn Endpoint>,
+    end: Box<dyn Logging>,
     now: Duration,
 }
 
 impl Stack {
-    fn pair((ue, server): (impl Endpoint + 'static, impl Endpoint + 'static)) -> (Stack, Stack) {
-        let stack = |end: Box<dyn Endpoint>| Stack { end, now: Duration::ZERO };
+    fn pair((ue, server): (impl Logging + 'static, impl Logging + 'static)) -> (Stack, Stack) {
+        let stack = |end: Box<dyn Logging>| Stack { end, now: Duration::ZERO };
         (stack(Box::new(ue)), stack(Box::new(server)))
     }
 
@@ -64,6 +82,11 @@ impl Stack {
         Ok(())
     }
 
+    /// Takes the events of the qlog since the last call, each a JSON object.
+    fn qlog(&mut self) -> Vec<String> {
+        self.end.take_qlog()
+    }
+
     #[getter]
     fn received_bytes(&self) -> u64 {
         self.end.received()
@@ -86,12 +109,16 @@ fn named<T: Copy>(all: &[T], name_of: fn(T) -> &'static str, name: &str) -> PyRe
     })
 }
 
-/// Endpoints of quinn-proto, a QUIC stack: that at the UE, and that at the server.
+/// Endpoints of quinn-proto, a QUIC stack: that at the UE, and that at the server; `logs`: they keep a qlog.
 #[pyfunction]
-fn quinn(seed: u64, cc: &str, upload: bool) -> PyResult<(Stack, Stack)> {
-    use airwnd_quinn::{Control, download, upload as up};
-    let transport = named(&Control::ALL, Control::name, cc)?.transport();
-    Ok(Stack::pair(if upload { up(transport, seed) } else { download(transport, seed) }))
+fn quinn(seed: u64, cc: &str, upload: bool, logs: bool) -> PyResult<(Stack, Stack)> {
+    use airwnd_quinn::{Control, download, logged, upload as up};
+    let control = named(&Control::ALL, Control::name, cc)?;
+    Ok(Stack::pair(match (logs, upload) {
+        (true, _) => logged(|| control.transport(), seed, upload),
+        (false, true) => up(control.transport(), seed),
+        (false, false) => download(control.transport(), seed),
+    }))
 }
 
 /// Endpoints of s2n-quic, a QUIC stack: that at the UE, and that at the server.

@@ -24,6 +24,9 @@
 //! quinn reads no clock; its times are instants after an arbitrary one, the creation of the endpoint.
 #![deny(missing_docs)]
 
+#[cfg(feature = "qlog")]
+mod qlog;
+
 use airwnd::{Datagram, Ecn, Endpoint, Received, Transmit};
 use bytes::{Bytes, BytesMut};
 use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
@@ -107,6 +110,30 @@ pub fn upload(transport: TransportConfig, seed: u64) -> (Quic, Quic) {
 
 fn pair(transport: TransportConfig, seed: u64, is_upload: bool) -> (Quic, Quic) {
     let transport = Arc::new(transport);
+    connect([&transport, &transport], seed, is_upload)
+}
+
+/// Makes the endpoints of a transfer as [`download`] and [`upload`] do, which keep a qlog: [`Quic::take_qlog`] returns
+/// its events. Each has a configuration of its own.
+#[cfg(feature = "qlog")]
+pub fn logged(transport: impl Fn() -> TransportConfig, seed: u64, is_upload: bool) -> (Quic, Quic) {
+    let with_log = || {
+        let log = qlog::Log::default();
+        let mut transport = transport();
+        transport.qlog_stream(log.stream());
+        (Arc::new(transport), log)
+    };
+    let ((ue_transport, ue_log), (server_transport, server_log)) = (with_log(), with_log());
+    let (mut ue, mut server) = connect([&ue_transport, &server_transport], seed, is_upload);
+    (ue.log, server.log) = (Some(ue_log), Some(server_log));
+    (ue, server)
+}
+
+fn connect(
+    [ue_transport, server_transport]: [&Arc<TransportConfig>; 2],
+    seed: u64,
+    is_upload: bool,
+) -> (Quic, Quic) {
     let start = Instant::now();
     let seed_of = |side: u8| {
         let mut bytes = [side; 32];
@@ -118,8 +145,8 @@ fn pair(transport: TransportConfig, seed: u64, is_upload: bool) -> (Quic, Quic) 
         quinn_proto::Endpoint::new(config, server.map(Arc::new), false, Some(seed_of(side)))
     };
     let mut ue = Quic::new(start, endpoint(None, 1), SERVER, is_upload);
-    let server = Quic::new(start, endpoint(Some(server_config(&transport)), 2), UE, !is_upload);
-    let connected = ue.endpoint.connect(start, client_config(&transport), SERVER, "server");
+    let server = Quic::new(start, endpoint(Some(server_config(server_transport)), 2), UE, !is_upload);
+    let connected = ue.endpoint.connect(start, client_config(ue_transport), SERVER, "server");
     ue.connection = Some(connected.expect("the address and the name are valid"));
     (ue, server)
 }
@@ -174,17 +201,39 @@ pub struct Quic {
     buffer: Vec<u8>,
     /// Packets that the endpoint sends without its connection, such as a retry.
     responses: VecDeque<Vec<u8>>,
+    #[cfg(feature = "qlog")]
+    log: Option<qlog::Log>,
 }
 
 impl Quic {
     fn new(start: Instant, endpoint: quinn_proto::Endpoint, peer: SocketAddr, sends: bool) -> Quic {
         let (buffer, responses) = (Vec::new(), VecDeque::new());
-        Quic { start, endpoint, connection: None, peer, sends, stream: None, received: 0, buffer, responses }
+        Quic {
+            start,
+            endpoint,
+            connection: None,
+            peer,
+            sends,
+            stream: None,
+            received: 0,
+            buffer,
+            responses,
+            #[cfg(feature = "qlog")]
+            log: None,
+        }
     }
 
     /// The connection; `None` at the server before the first packet.
     pub fn connection(&self) -> Option<&Connection> {
         self.connection.as_ref().map(|(_, connection)| connection)
+    }
+
+    /// Takes the events since the last call, each a JSON object; none unless the endpoint was made by [`logged`].
+    ///
+    /// The field `time` of an event is that of the machine, not of the path: an owner logs them at its present.
+    #[cfg(feature = "qlog")]
+    pub fn take_qlog(&mut self) -> Vec<String> {
+        self.log.as_ref().map_or(Vec::new(), qlog::Log::take)
     }
 
     fn at(&self, now: Duration) -> Instant {

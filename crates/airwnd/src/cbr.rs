@@ -21,7 +21,8 @@ impl Cbr {
     /// If the rate or the size is 0.
     pub fn sender(rate_kbps: u64, size: usize) -> Cbr {
         assert!(rate_kbps > 0 && size > 0, "a sender needs a rate and a size above 0");
-        let interval = Duration::from_nanos(8_000_000 * size as u64 / rate_kbps);
+        let interval_ns = 8_000_000 * size as u128 / u128::from(rate_kbps);
+        let interval = Duration::from_nanos(u64::try_from(interval_ns).unwrap_or(u64::MAX));
         Cbr { size, interval, next: Some(Duration::ZERO), received: 0 }
     }
 

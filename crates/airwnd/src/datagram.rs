@@ -180,6 +180,7 @@ impl Default for FlowOptions {
 
 /// A packet that has left the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Event {
     /// Time at which it left.
     pub at: Duration,
@@ -189,6 +190,8 @@ pub struct Event {
     pub to: End,
     /// ECN field, which queues may have marked.
     pub ecn: Codepoint,
+    /// Time at which a queue marked it; `None`: none did.
+    pub marked_at: Option<Duration>,
     /// The datagram as it was sent.
     pub datagram: Datagram,
     /// Whether it was delivered.

@@ -439,8 +439,15 @@ impl Path {
             }
             let since = |at: Time| Duration::from_nanos(at.since(begin).0);
             let to = End::sender(flow, exit.direction).peer();
-            let (at, sent_at, ecn) = (since(exit.at), since(exit.sent_at), exit.ecn);
-            self.events.push_back(Event { at, sent_at, to, ecn, datagram, fate });
+            self.events.push_back(Event {
+                at: since(exit.at),
+                sent_at: since(exit.sent_at),
+                to,
+                ecn: exit.ecn,
+                marked_at: exit.marked_at.map(since),
+                datagram,
+                fate,
+            });
         }
         any
     }

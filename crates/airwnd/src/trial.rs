@@ -11,6 +11,18 @@ const T: [f64; 30] = [
     2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
+/// 97.5 % quantile of Student's t distribution; beyond the table the expansion of Abramowitz and Stegun (§26.7.5), exact
+/// to 0.0001.
+fn quantile(degrees_of_freedom: usize) -> f64 {
+    let normal: f64 = 1.959964;
+    T.get(degrees_of_freedom - 1).copied().unwrap_or_else(|| {
+        let n = degrees_of_freedom as f64;
+        let first = (normal.powi(3) + normal) / 4.0;
+        let second = (5.0 * normal.powi(5) + 16.0 * normal.powi(3) + 3.0 * normal) / 96.0;
+        normal + first / n + second / n.powi(2)
+    })
+}
+
 /// A connection between a UE and the server in a scenario, repeated over seeds.
 ///
 /// ```
@@ -73,7 +85,8 @@ impl Trial {
     ) -> Result<Report, TrialError> {
         let mut report = Report { runs: Vec::new() };
         for seed in self.seeds.clone() {
-            let mut path = Path::new(&self.scenario, seed).map_err(|error| TrialError(seed, error.into()))?;
+            let mut path =
+                Path::new(&self.scenario, seed).map_err(|error| TrialError(Some(seed), error.into()))?;
             let (mut ue, mut server) = endpoints(seed);
             let mut connect = || {
                 let flow = path.open(path.ue(&self.ue)?, self.options)?;
@@ -82,30 +95,32 @@ impl Trial {
                 let receiver = if is_download { flow.ue() } else { flow.server() };
                 Ok((path.id(flow)?, path.min_delay(receiver)?))
             };
-            let (id, min_delay) = connect().map_err(|error| TrialError(seed, error))?;
-            let outcome = path.finish().map_err(|error| TrialError(seed, error))?;
+            let (id, min_delay) = connect().map_err(|error| TrialError(Some(seed), error))?;
+            let outcome = path.finish().map_err(|error| TrialError(Some(seed), error))?;
             report.runs.push(Run { seed, id, min_delay, outcome });
         }
         Ok(report)
     }
 }
 
-/// A seed that could not be simulated, and why.
+/// Why a trial could not be run, with the seed if other seeds may not have that error.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrialError(u64, PathError);
+pub struct TrialError(Option<u64>, PathError);
 
 impl fmt::Display for TrialError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "seed {}: {}", self.0, self.1)
+        match self.0 {
+            Some(seed) => write!(f, "seed {seed}: {}", self.1),
+            None => self.1.fmt(f),
+        }
     }
 }
 
 impl std::error::Error for TrialError {}
 
 impl From<Error> for TrialError {
-    /// An error that concerns all seeds has the number 0.
     fn from(error: Error) -> TrialError {
-        TrialError(0, error.into())
+        TrialError(None, error.into())
     }
 }
 
@@ -218,7 +233,7 @@ impl Measure {
         }
         let squares: f64 = self.values.iter().map(|(_, value)| (value - mean).powi(2)).sum();
         let error = (squares / (count - 1) as f64 / count as f64).sqrt();
-        let half = T.get(count - 2).copied().unwrap_or(1.96) * error;
+        let half = quantile(count - 1) * error;
         (mean - half, mean + half)
     }
 
@@ -269,15 +284,18 @@ impl Measure {
             self.values.iter().map(|(seed, value)| format!("{seed}: {}", Figure(*value))).collect();
         let values = values.join(", ");
         let by = Figure((mean - limit).abs());
-        let percent = Figure(100.0 * (mean / limit - 1.0).abs());
-        let why = if mean.is_nan() {
+        let share = match limit {
+            0.0 => String::new(),
+            _ => format!(" ({} %)", Figure(100.0 * (mean / limit - 1.0).abs())),
+        };
+        let why = if self.values.is_empty() {
+            "there are no seeds".to_string()
+        } else if mean.is_nan() {
             "a seed has no value".to_string()
         } else if misses {
-            format!("the mean misses it by {by} {unit} ({percent} %)")
+            format!("the mean misses it by {by} {unit}{share}")
         } else {
-            format!(
-                "the mean keeps it by {by} {unit} ({percent} %), the interval does not: more seeds decide"
-            )
+            format!("the mean keeps it by {by} {unit}{share}, the interval does not: more seeds decide")
         };
         format!("{name} should be {bound} {limit_text} {unit}, but is {self}: {why}; by seed: {values}")
     }
@@ -325,6 +343,24 @@ mod tests {
         let half = 4.303 * (1.0_f64 / 3.0).sqrt();
         assert!((low - (10.0 - half)).abs() < 1e-12 && (high - (10.0 + half)).abs() < 1e-12);
         assert_eq!(measure(&[7.0]).interval(), (7.0, 7.0));
+    }
+
+    /// Values of the NIST handbook's table beyond the stored ones.
+    #[test]
+    fn many_seeds_have_an_interval_of_student_too() {
+        for (degrees_of_freedom, expected) in
+            [(30, 2.042), (31, 2.040), (40, 2.021), (60, 2.000), (100, 1.984)]
+        {
+            assert!((quantile(degrees_of_freedom) - expected).abs() < 6e-4, "{degrees_of_freedom}");
+        }
+    }
+
+    #[test]
+    fn a_limit_of_zero_has_no_share_and_no_seeds_are_named() {
+        let missed = measure(&[4.0, 5.0, 6.0]).is_at_most(0.0).unwrap_err();
+        assert!(missed.contains("the mean misses it by 5.000 kbit/s; by seed"), "{missed}");
+        let nothing = measure(&[]).is_at_least(1.0).unwrap_err();
+        assert!(nothing.contains("there are no seeds"), "{nothing}");
     }
 
     #[test]

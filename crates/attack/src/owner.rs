@@ -1,6 +1,8 @@
 //! Calls of the owner of a path, in any order and with any arguments.
 
-use airwnd::{Datagram, Ecn, Flow, FlowOptions, Path, PathError, Protocol, Scenario, Ue};
+use airwnd::{
+    Bytes, Datagram, Ecn, Flow, FlowOptions, Path, PathError, Protocol, Records, Scenario, Socket, Span, Ue,
+};
 use arbitrary::{Result as Drawn, Unstructured};
 use std::time::Duration;
 
@@ -19,7 +21,9 @@ pub fn calls(bytes: &[u8]) -> Result<(), String> {
     let mut input = Unstructured::new(bytes);
     let text = if input.arbitrary().unwrap_or(false) { CELL } else { WIRE };
     let scenario = Scenario::from_toml(text).map_err(|error| error.to_string())?;
-    let mut path = Path::new(&scenario, 1).map_err(|error| error.to_string())?;
+    let series = input.arbitrary().unwrap_or(false).then_some(Span::from_millis(10));
+    let records = Records { series, ..Records::default() };
+    let mut path = Path::recorded(&scenario, 1, &records).map_err(|error| error.to_string())?;
     let mut other = Path::new(&scenario, 1).map_err(|error| error.to_string())?;
     // A number that `path` does not have at first.
     let foreign: Vec<Flow> = (0..3).filter_map(|_| other.open(Ue(0), FlowOptions::udp()).ok()).collect();
@@ -44,7 +48,12 @@ pub fn calls(bytes: &[u8]) -> Result<(), String> {
             return Err(format!("time has gone back from {before:?} to {:?}", path.now()));
         }
     }
-    owner.drain(&mut path)
+    owner.drain(&mut path)?;
+    let outcome = path.finish().map_err(|error| error.to_string())?;
+    match outcome.flows().iter().find(|row| !row.goodput_kbps.is_finite()) {
+        Some(row) => Err(format!("goodput of {}: {}", row.id, row.goodput_kbps)),
+        None => Ok(()),
+    }
 }
 
 struct Owner {
@@ -60,7 +69,10 @@ impl Owner {
         Ok(match input.int_in_range(0..=7)? {
             0 => {
                 let udp = FlowOptions::udp().with_ports(input.arbitrary()?, input.arbitrary()?);
-                let options = if input.arbitrary()? { udp } else { FlowOptions::ip(Protocol::Tcp) };
+                let mut options = if input.arbitrary()? { udp } else { FlowOptions::ip(Protocol::Tcp) };
+                if input.ratio(1, 8)? {
+                    (options.headers, options.dscp) = input.arbitrary()?;
+                }
                 path.open(Ue(input.int_in_range(0..=3)?), options).map(|flow| self.flows.push(flow))
             }
             1..=3 => {
@@ -83,8 +95,14 @@ impl Owner {
                 self.left += std::iter::from_fn(|| path.poll()).count() as u64;
                 Ok(())
             }
-            _ => match input.int_in_range(0..=3)? {
+            _ => match input.int_in_range(0..=4)? {
                 0 => path.close(flow),
+                4 => {
+                    let (cwnd, rtt, retransmissions) = input.arbitrary()?;
+                    let (cwnd, srtt) = (Bytes(cwnd), Some(Span(rtt)));
+                    let sender = Socket { cwnd, srtt, retransmissions, ..Socket::default() };
+                    path.set_sender(end, sender, Some("mine"))
+                }
                 1 => path.set_received(end, input.arbitrary()?),
                 2 => path.record_rtt(end, Duration::from_nanos(input.arbitrary()?)),
                 _ => path.set_retransmissions(end, input.arbitrary()?),
@@ -98,7 +116,7 @@ impl Owner {
         let step = Duration::from_micros(input.int_in_range(0..=30_000)?);
         Ok(match input.int_in_range(0..=9)? {
             0 => now.saturating_sub(step),
-            1 => Path::MAX_TIME + Duration::from_nanos(input.int_in_range(1..=u32::MAX)?.into()),
+            1 => Path::MAX_TIME.saturating_add(Duration::from_nanos(input.int_in_range(1..=u64::MAX)?)),
             _ => (now + step).min(END.max(now)),
         })
     }

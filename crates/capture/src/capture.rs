@@ -151,7 +151,7 @@ impl<W: Write + Send> Tap for Capture<W> {
         }
         let Ok(place) = self.interfaces.binary_search_by_key(&sight.node, |(node, _)| *node) else { return };
         let mut length = match (sight.carried, &self.frames) {
-            (Carried::Frame { number, ecn }, Some(frames)) => {
+            (Carried::Frame { number, ecn, .. }, Some(frames)) => {
                 self.headers.clear();
                 self.headers.resize(40, 0);
                 frames.append(number, &mut self.headers);

@@ -368,7 +368,7 @@ mod tests {
         let (inner, _) = whole(&sight(Node::Server, Carried::Datagram(Bytes(333))));
         let observe = |node| {
             let mut bytes = [&[0; 40][..], &inner].concat();
-            let carried = Carried::Frame { number: 0, ecn: Codepoint::NotEct };
+            let carried = Carried::Frame { number: 0, ecn: Codepoint::NotEct, marked_at: None };
             let length = frame(&mut bytes, &sight(node, carried), Codepoint::NotEct, 3);
             assert_eq!(length, bytes.len());
             bytes

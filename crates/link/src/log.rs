@@ -229,7 +229,7 @@ mod tests {
     }
 
     fn sight(micros: u64, direction: Direction, stage: Stage, number: u32) -> LinkSight {
-        let carried = Carried::Frame { number, ecn: Codepoint::NotEct };
+        let carried = Carried::Frame { number, ecn: Codepoint::NotEct, marked_at: None };
         LinkSight { at: Span::from_micros(micros), link: 1, direction, stage, size: Bytes(1500), carried }
     }
 

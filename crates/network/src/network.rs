@@ -336,6 +336,7 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
             let packet = &mut self.packets.get_mut(key).packet;
             if packet.ecn.is_capable() {
                 packet.ecn = Codepoint::Ce;
+                self.observer.on_mark(now, packet);
             }
         }
         let mut drops = std::mem::take(&mut self.effects.drops);

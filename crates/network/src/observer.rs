@@ -37,6 +37,9 @@ pub trait Observer<C> {
     /// Called at each stage of a packet at a link.
     fn on_link(&mut self, now: Time, link: LinkId, stage: Stage, packet: &Packet<C>);
 
+    /// Called when a queue has marked a packet. The content may record the time of the mark.
+    fn on_mark(&mut self, now: Time, packet: &mut Packet<C>);
+
     /// Called when a packet is dropped or lost, wherever that is.
     fn on_drop(&mut self, now: Time, packet: &Packet<C>);
 
@@ -56,6 +59,7 @@ impl<C> Observer<C> for () {
 
     fn on_crossing(&mut self, _: Time, _: Node, _: Crossing, _: &Packet<C>) {}
     fn on_link(&mut self, _: Time, _: LinkId, _: Stage, _: &Packet<C>) {}
+    fn on_mark(&mut self, _: Time, _: &mut Packet<C>) {}
     fn on_drop(&mut self, _: Time, _: &Packet<C>) {}
     fn on_part(&mut self, _: Time, _: &Packet<C>, _: &PduRecord) {}
     fn on_record(&mut self, _: &RadioRecord) {}

@@ -19,8 +19,9 @@ pub struct Path {
 /// Layers of a qlog.
 const RADIO_LAYERS: [&str; 2] = ["mac", "rrc"];
 
-/// Time of arrival and departure in seconds, flow, whether it was sent to the UE, data, ECN field, and cause of a drop.
-type PyEvent<'py> = (f64, f64, u32, bool, Bound<'py, PyBytes>, u8, Option<&'static str>);
+/// Time of arrival and departure in seconds, flow, whether it was sent to the UE, data, ECN field, cause of a drop, and time
+/// of a mark in seconds.
+type PyEvent<'py> = (f64, f64, u32, bool, Bound<'py, PyBytes>, u8, Option<&'static str>, Option<f64>);
 
 impl Path {
     fn with<T>(
@@ -159,7 +160,8 @@ impl Path {
             let is_to_ue = event.to == event.to.flow.ue();
             let data = PyBytes::new(py, event.datagram.bytes());
             let flow = event.to.flow.number() as u32;
-            (seconds(event.at), seconds(event.sent_at), flow, is_to_ue, data, event.ecn as u8, cause)
+            let marked = event.marked_at.map(seconds);
+            (seconds(event.at), seconds(event.sent_at), flow, is_to_ue, data, event.ecn as u8, cause, marked)
         }))
     }
 

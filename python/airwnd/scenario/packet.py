@@ -21,6 +21,8 @@ class Packet:
         ECN field, which queues may have marked.
     dropped
         Cause of the drop, as in ``drops_CAUSE`` of the results; ``None``: it was delivered.
+    marked_s
+        Time at which a queue marked it in seconds; ``None``: none did.
     """
 
     time_s: float
@@ -30,3 +32,4 @@ class Packet:
     data: bytes
     ecn: int
     dropped: str | None
+    marked_s: float | None

@@ -106,6 +106,9 @@ class Endpoint(ABC):
             Present in seconds, not before :meth:`timeout`.
         """
 
+    def start_qlog(self) -> None:  # noqa: B027 (most stacks have nothing to set up)
+        """Begin to log: the path has a qlog. It is called before the first :meth:`transmit`."""
+
     def qlog(self) -> Iterable[Mapping[str, Any]]:
         """Return what the stack has logged since the last call; a path without a qlog does not ask.
 
@@ -558,6 +561,9 @@ class Path:
         client, server = pair.client, pair.server
         if client.protocol != server.protocol:
             raise InputError(f"protocol: one end has {client.protocol!r}, the other {server.protocol!r}")
+        if self._log is not None:
+            client.start_qlog()
+            server.start_qlog()
         return self.open(pair.ue, protocol=client.protocol)
 
     def _deliver(self, running: Mapping[int, Pair], now_s: float) -> bool:

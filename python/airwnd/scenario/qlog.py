@@ -99,6 +99,7 @@ class Log:
         # Numbers and payloads of the datagrams inside the network, by flow, direction and time of departure.
         self._inside: dict[tuple[int, bool, float], list[tuple[int, bytes]]] = {}
         self._network = _Trace(self._path, f"network: {name}", "network")
+        self._marks = _Trace(self._path, "marks", "network")
         self._ends: dict[tuple[int, bool], _Trace] = {}
         self._network.add(0.0, {"name": "simulation:scenario", "data": {"name": name, "details": details}})
 
@@ -126,11 +127,15 @@ class Log:
 
     def left(self, packet: Packet) -> None:
         """Log a datagram that leaves the network."""
-        about = self._about(self._number(packet), packet.flow, packet.data, packet.ecn, to_ue=packet.to_ue)
+        number = self._number(packet)
+        about = self._about(number, packet.flow, packet.data, packet.ecn, to_ue=packet.to_ue)
         if packet.dropped is None:
             about["delay_ms"] = _ms(packet.time_s - packet.sent_s)
         else:
             about["trigger"] = packet.dropped
+        if packet.marked_s is not None:
+            mark = self._about(number, packet.flow, packet.data, packet.ecn, to_ue=packet.to_ue)
+            self._marks.add(_ms(packet.marked_s), _event("datagram_marked", mark))
         kind = "delivered" if packet.dropped is None else "dropped"
         self._network.add(_ms(packet.time_s), _event(f"datagram_{kind}", about))
 
@@ -147,12 +152,13 @@ class Log:
         # RRC's events are also those of the flows.
         incidents = () if self._radio else _incidents(run, ids)
         radio = (self._radio[name].lines() for name in RADIO if name in self._radio)
-        network = heapq.merge(incidents, *radio, self._network.lines(), _samples(run, ids), key=_time)
+        packets = (self._network.lines(), self._marks.sorted_lines())
+        network = heapq.merge(incidents, *radio, *packets, _samples(run, ids), key=_time)
         ends = [self._ends[key] for key in sorted(self._ends, key=lambda key: (key[0], not key[1]))]
         traces = [(self._network, network), *((end, end.lines()) for end in ends)]
         head = msgspec.json.encode({**_HEAD, "title": self._name})
         write_atomically(self._path, _contents(head, traces))
-        for trace in (*(trace for trace, _ in traces), *self._radio.values()):
+        for trace in (*(trace for trace, _ in traces), self._marks, *self._radio.values()):
             trace.close()
 
     def _open(self, flow: int, *, at_ue: bool) -> "_Trace":
@@ -206,6 +212,17 @@ class _Trace:
     def lines(self) -> Iterator[bytes]:
         self._events.seek(0)
         return (line.rstrip(b"\n") for line in self._events)
+
+    def sorted_lines(self) -> Iterator[bytes]:
+        """Return the events in chronological order; memory holds only their times and places."""
+        self._events.seek(0)
+        found, place = [], 0
+        for line in self._events:
+            found.append((_time(line), place))
+            place += len(line)
+        for _, place in sorted(found):
+            self._events.seek(place)
+            yield self._events.readline().rstrip(b"\n")
 
     def head(self) -> bytes:
         """Return the trace without its events, as JSON."""

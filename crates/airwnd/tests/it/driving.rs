@@ -1,7 +1,8 @@
 //! The loop that connects endpoints.
 
 use airwnd::{
-    Cbr, Datagram, Ecn, Endpoint, FlowOptions, Pair, Path, PathError, Received, Scenario, Transmit, Trial, Ue,
+    Cbr, Datagram, Ecn, Endpoint, FlowOptions, Pair, Path, PathError, Received, Scenario, Transmit, Trial,
+    TrialError, Ue,
 };
 use std::time::Duration;
 
@@ -101,4 +102,13 @@ fn a_trial_measures_what_was_received_and_the_queue() {
 fn a_trial_names_the_seed_and_the_unknown_ue() {
     let error = Trial::new(&wire()).ue("tablet").run(|_| (Cbr::receiver(), Cbr::receiver())).unwrap_err();
     assert_eq!(error.to_string(), "seed 1: there is no UE `tablet`; UEs: phone-0, phone-1");
+    let error: TrialError = Scenario::from_toml("duration = 1").unwrap_err().into();
+    assert!(error.to_string().starts_with("scenario:1: duration: "), "{error}");
+}
+
+#[test]
+fn a_sender_has_any_rate_and_size() {
+    let mut slow = Cbr::sender(1, usize::MAX);
+    assert!(slow.poll_transmit(Duration::ZERO).is_some());
+    assert_eq!(slow.timeout(Duration::ZERO), Some(Duration::from_nanos(u64::MAX)));
 }

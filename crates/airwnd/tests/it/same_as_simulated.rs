@@ -146,6 +146,10 @@ fn marks_of_a_queue_reach_the_owner() {
     while path.advance(end).unwrap() < end {
         while let Some(event) = path.poll() {
             marked += u32::from(event.ecn == Ecn::Ce);
+            assert_eq!(event.marked_at.is_some(), event.ecn == Ecn::Ce);
+            // CoDel marks a packet that leaves the queue: transmission and propagation follow.
+            let rest = Duration::from_millis(5) + Duration::from_nanos(1230 * 8000);
+            assert!(event.marked_at.is_none_or(|marked_at| event.at - marked_at == rest), "{event:?}");
         }
     }
     assert!(marked > 0);

@@ -4,7 +4,7 @@ use crate::Scenario;
 use airwnd_cell::trace::{PduRecord, RadioRecord};
 use airwnd_kernel::{Codepoint, Direction};
 use airwnd_tcp::Segment;
-use airwnd_units::{Bytes, Span};
+use airwnd_units::{Bytes, Span, Time};
 
 pub use airwnd_network::{Crossing, Node, Stage};
 
@@ -21,6 +21,8 @@ pub enum Carried {
         number: u32,
         /// ECN field of its IP header, which queues may have marked.
         ecn: Codepoint,
+        /// Time at which a queue first marked it.
+        marked_at: Option<Time>,
     },
 }
 

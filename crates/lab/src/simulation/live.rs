@@ -72,6 +72,8 @@ pub struct Exit {
     pub direction: Direction,
     /// ECN field, which queues may have marked.
     pub ecn: Codepoint,
+    /// Simulated time at which a queue marked it; `None`: none did.
+    pub marked_at: Option<Time>,
     /// Outcome.
     pub fate: Fate,
 }
@@ -200,7 +202,7 @@ impl<'s> Live<'s> {
     /// Sends a frame at the time of the last [`Live::advance`].
     pub fn send(&mut self, now: Time, frame: Frame) {
         let Frame { number, flow, direction, size, ecn } = frame;
-        self.simulation.emit(now, flow, direction, size, Carried::Frame { number, ecn });
+        self.simulation.emit(now, flow, direction, size, Carried::Frame { number, ecn, marked_at: None });
     }
 
     /// Takes the frames that have left the network, in chronological order.
@@ -388,8 +390,9 @@ impl Simulation<'_> {
         self.measured = Span(now.since(self.begin.min(now)).0.max(1));
     }
 
-    /// Records that a frame has left the network.
-    pub(super) fn leave(&mut self, now: Time, packet: &Packet<Content>, number: u32, fate: Fate) {
+    /// Records that a packet has left the network, if it is a frame.
+    pub(super) fn leave(&mut self, now: Time, packet: &Packet<Content>, fate: Fate) {
+        let Carried::Frame { number, marked_at, .. } = packet.content.carried else { return };
         self.exits.push(Exit {
             at: now,
             sent_at: packet.content.sent_at,
@@ -398,6 +401,7 @@ impl Simulation<'_> {
             ue: packet.device,
             direction: packet.direction,
             ecn: packet.ecn,
+            marked_at,
             fate,
         });
         self.conclude_if_over(packet.flow);

@@ -135,6 +135,12 @@ impl Observer<Content> for Tapped<'_> {
         }
     }
 
+    fn on_mark(&mut self, now: Time, packet: &mut Packet<Content>) {
+        if let Carried::Frame { marked_at, .. } = &mut packet.content.carried {
+            marked_at.get_or_insert(now);
+        }
+    }
+
     fn on_drop(&mut self, now: Time, packet: &Packet<Content>) {
         if let Some(tap) = &mut self.tap {
             tap.dropped(&passage(now, self.begin, packet));
@@ -552,10 +558,7 @@ impl<'t> Simulation<'t> {
                 let (payload, since) = (*payload, packet.content.sent_at);
                 self.receive_datagram(now, number, direction, payload, since);
             }
-            Carried::Frame { number, .. } => {
-                let number = *number;
-                self.leave(now, &packet, number, Fate::Delivered);
-            }
+            Carried::Frame { .. } => self.leave(now, &packet, Fate::Delivered),
             Carried::Segment(segment) => {
                 let connection = flow.connection.as_ref().expect("segments belong to TCP flows");
                 let is_read_slowly = connection.reader.is_some();
@@ -629,9 +632,7 @@ impl<'t> Simulation<'t> {
         if let Some(meter) = flow.meter_of(packet.direction) {
             meter.sent += 1;
         }
-        if let Carried::Frame { number, .. } = packet.content.carried {
-            self.leave(now, packet, number, Fate::Copied);
-        }
+        self.leave(now, packet, Fate::Copied);
     }
 
     fn drop_packet(&mut self, now: Time, packet: &Packet<Content>, cause: Cause) {
@@ -640,9 +641,7 @@ impl<'t> Simulation<'t> {
         if let Some(meter) = flow.meter_of(packet.direction) {
             meter.dropped += 1;
         }
-        if let Carried::Frame { number, .. } = packet.content.carried {
-            self.leave(now, packet, number, Fate::Dropped(cause));
-        }
+        self.leave(now, packet, Fate::Dropped(cause));
         self.note(now, packet.flow, Incident::Drop(cause, packet.size));
     }
 
