@@ -371,7 +371,7 @@ def test_the_stacks_in_rust_have_the_results_of_their_crates(tmp_path: Path) -> 
     assert texts[0] == texts[1]
     log = json.loads(texts[0])
     traces = {trace["vantage_point"]["type"]: trace["events"] for trace in log["traces"]}
-    # The server's packets enter the network when the stack has sent them; it also sends several in a datagram.
+    # The server's packets enter the network when the stack has sent them; several may share a datagram.
     sent = {event["time"] for event in traces["server"] if event["name"].endswith(":packet_sent")}
     entered = {
         event["time"]
