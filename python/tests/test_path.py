@@ -3,6 +3,7 @@
 # ruff: noqa: ARG002 (the methods of an endpoint have their arguments, needed or not)
 
 import json
+import math
 import runpy
 from collections import Counter
 from collections.abc import Iterable
@@ -208,6 +209,16 @@ class Words(Echo):
         return ["text"]  # type: ignore[list-item]
 
 
+def wrong(name: str, value: object) -> Endpoint:
+    """Return an endpoint with another attribute, or with a method that returns this value."""
+    is_method = name in {"transmit", "timeout"}
+    return type("Wrong", (Echo,), {name: (lambda *_: value) if is_method else value})()
+
+
+def connect(network: Path, client: Endpoint, until_s: float = 1) -> None:
+    network.run(client, Echo(), until_s, ue="phone")
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -228,7 +239,43 @@ class Words(Echo):
             lambda p: p.run(Late(), Echo(), 1, ue="phone"),
             "at 0 s an endpoint sends without end, or",
         ),
-        (lambda p: p.run(Words(), Echo(), 1, ue="phone"), "Words.transmit returned str instead of bytes"),
+        (
+            lambda p: connect(p, Words()),
+            "Words.transmit: data: expected bytes, found 'text'",
+        ),
+        (lambda p: p.open("phone", dscp=300), "dscp: expected a number from 0 to 63, found 300"),
+        (lambda p: p.open("phone", ports=(70_000, 1)), "ports: expected a pair of ports from 0 to 65535"),
+        (lambda p: p.send(p.open("phone"), b"", from_ue=True, ecn=300), "ecn: expected a number from 0 to 3"),
+        (lambda p: p.send(-1, b"x", from_ue=True), "flow: expected the number of a flow, found -1"),
+        (lambda p: p.send(2**40, b"x", from_ue=True), "flow: expected the number of a flow"),
+        (lambda p: p.min_delay_s(-1, to_ue=True), "flow: expected the number of a flow, found -1"),
+        (lambda p: p.advance("1s"), "to_s: expected a number, found '1s'"),
+        (lambda p: connect(p, Echo(), math.inf), "until_s: expected a finite number, found inf"),
+        (lambda p: connect(p, wrong("transmit", 5)), "Wrong.transmit returned int instead"),
+        (
+            lambda p: connect(p, wrong("transmit", [(b"x", 0, 0)])),
+            "transmit: expected bytes and an ECN field",
+        ),
+        (
+            lambda p: connect(p, wrong("transmit", [(b"x", -1)])),
+            "Wrong.transmit: ecn: expected",
+        ),
+        (
+            lambda p: connect(p, wrong("timeout", math.nan)),
+            "Wrong.timeout returned nan instead of",
+        ),
+        (
+            lambda p: connect(p, wrong("timeout", "1")),
+            "Wrong.timeout returned '1' instead of",
+        ),
+        (
+            lambda p: connect(p, wrong("received_bytes", -1)),
+            "Wrong.received_bytes: expected a whole number from 0, found -1",
+        ),
+        (
+            lambda p: connect(p, wrong("retransmissions", 0.5)),
+            "Wrong.retransmissions: expected a whole number from 0, found 0.5",
+        ),
         (lambda p: (p.finish(), p.finish()), "the path is finished"),
         (lambda p: (p.open("phone"), p.finish(), p.send(0, b"x", from_ue=True)), "the path is finished"),
         (lambda p: (p.finish(), p.advance(2)), "the path is finished"),

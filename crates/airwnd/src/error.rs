@@ -31,6 +31,8 @@ pub enum PathError {
     UnknownFlow(usize),
     /// A flow after [`Path::close`](crate::Path::close).
     ClosedFlow(usize),
+    /// A differentiated services code point above 63.
+    UnknownCodePoint(u8),
     /// More flows than [`Path::MAX_FLOWS`](crate::Path::MAX_FLOWS).
     TooManyFlows,
     /// A packet without a byte.
@@ -65,6 +67,9 @@ impl fmt::Display for PathError {
             PathError::UnknownUe { ue, known } => write!(f, "there is no UE `{ue}`; UEs: {known}"),
             PathError::UnknownFlow(flow) => write!(f, "flow {flow} was not opened on this path"),
             PathError::ClosedFlow(flow) => write!(f, "flow {flow} is closed"),
+            PathError::UnknownCodePoint(dscp) => {
+                write!(f, "dscp: expected a number from 0 to 63, found {dscp}")
+            }
             PathError::TooManyFlows => write!(f, "a path has at most {} flows", crate::Path::MAX_FLOWS),
             PathError::EmptyPacket => write!(f, "a packet needs at least one byte"),
             PathError::Oversized { size, max } => {

@@ -181,7 +181,7 @@ impl Path {
     /// Opens a flow between a UE and the server at the present of the path.
     ///
     /// # Errors
-    /// An unknown UE, or more than [`Path::MAX_FLOWS`] flows.
+    /// An unknown UE, a code point above 63, or more than [`Path::MAX_FLOWS`] flows.
     pub fn open(&mut self, ue: Ue, options: FlowOptions) -> Result<Flow, PathError> {
         if ue.0 as usize >= self.names.len() {
             return Err(self.unknown(ue.0.to_string()));
@@ -190,6 +190,9 @@ impl Path {
             return Err(PathError::TooManyFlows);
         }
         let FlowOptions { protocol, headers, ports, dscp } = options;
+        if dscp > 63 {
+            return Err(PathError::UnknownCodePoint(dscp));
+        }
         let signature = Signature { protocol, ports, dscp };
         let port = |index: usize| ports.map_or(String::new(), |ports| format!(":{}", ports[index]));
         let ends = [format!("{}{}", self.names[ue.0 as usize], port(0)), format!("server{}", port(1))];

@@ -105,9 +105,6 @@ impl Path {
         dscp: u8,
         protocol: Option<&str>,
     ) -> PyResult<u32> {
-        if dscp > 63 {
-            return Err(input_error(py, &format!("dscp: expected a number from 0 to 63, found {dscp}")));
-        }
         let options = match protocol {
             None => FlowOptions::udp(),
             Some("tcp") => FlowOptions::ip(Protocol::Tcp),

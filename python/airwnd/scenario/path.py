@@ -17,13 +17,17 @@ from airwnd.support.arguments import (
     FLAG,
     MEMORY,
     NONE,
+    NUMBER,
     PATH,
     REAL,
     SEED,
     SEVERAL,
     TEXT,
+    Kind,
     checked,
     instances,
+    tuples_of,
+    whole,
 )
 from airwnd.support.errors import InputError
 
@@ -35,6 +39,13 @@ MAX_CALLS = 100_000
 """Calls of an endpoint at one instant after which it is considered stuck."""
 
 _STUCK = "sends without end, or its timer stays in the past"
+
+_FLOW = whole(0, 2**32 - 1, "the number of a flow")
+_PORTS = tuples_of(whole(0, 65535), 2, "a pair of ports from 0 to 65535")
+_DSCP = whole(0, 63, "a number from 0 to 63")
+# Of arguments that are only checked if the engine refuses them, since the calls are frequent.
+_SENT = {"flow": _FLOW, "data": instances("bytes", bytes), "ecn": whole(0, 3, "a number from 0 to 3")}
+_REPORTED = whole(0, 2**64 - 1, "a whole number from 0")
 
 
 class Endpoint(ABC):
@@ -278,7 +289,7 @@ class Path:
         """Present in seconds from the end of the warm-up."""
         return self._native.time_s
 
-    @checked(ue=TEXT)
+    @checked(ue=TEXT, ports=_PORTS | NONE, dscp=_DSCP)
     def open(
         self,
         ue: str = "ue",
@@ -308,13 +319,14 @@ class Path:
         Raises
         ------
         InputError
-            If there is no such UE or protocol.
+            If there is no such UE or protocol, or the ports or the code point are out of range.
         """
         flow = self._native.open(ue, ports, dscp, protocol)
         if self._log is not None:
             self._log.opened(self.id(flow), ue, self._native.ue(ue))
         return flow
 
+    @checked(flow=_FLOW)
     def id(self, flow: int) -> str:
         """Return the id of a flow in results.
 
@@ -352,9 +364,13 @@ class Path:
         Raises
         ------
         InputError
-            If the flow is unknown, or the datagram too large.
+            If the flow is unknown, the datagram is too large, or something is no such value.
         """
-        self._native.send(flow, from_ue, data, ecn)
+        try:
+            self._native.send(flow, from_ue, data, ecn)
+        except (TypeError, OverflowError):
+            _explain(_SENT, flow=flow, data=data, ecn=ecn)
+            raise
         if self._log is not None:
             self._log.sent(self.time_s, flow, data, ecn, to_ue=not from_ue)
 
@@ -405,11 +421,15 @@ class Path:
         Raises
         ------
         InputError
-            If the time is before the present.
+            If the time is before the present, or no number.
         ScenarioError
             If the simulation fails.
         """
-        reached_s = self._native.advance(to_s, before)
+        try:
+            reached_s = self._native.advance(to_s, before)
+        except TypeError:
+            _explain({"to_s": REAL}, to_s=to_s)
+            raise
         if self._log is not None:
             self._log.traced(self._native.radio())
         return reached_s
@@ -430,6 +450,7 @@ class Path:
             self._log.left(packet)
         return packet
 
+    @checked(flow=_FLOW)
     def min_delay_s(self, flow: int, *, to_ue: bool) -> float | None:
         """Return the minimum one-way delay of the packets that have been delivered.
 
@@ -478,14 +499,14 @@ class Path:
         Raises
         ------
         InputError
-            If an endpoint sends without end at one instant, its timer never leaves the past, it sends what is
-            no datagram, or the protocols of the ends differ.
+            If an endpoint sends without end at one instant, its timer never leaves the past, it returns what
+            is no datagram, time or number, the protocols of the ends differ, or the time is not finite.
         ScenarioError
             If the simulation fails.
         """
         return self.run_all([Pair(client, server, ue, self.time_s)], until_s)[0]
 
-    @checked(pairs=SEVERAL)
+    @checked(pairs=SEVERAL, until_s=NUMBER)
     def run_all(self, pairs: Sequence[Pair], until_s: float) -> list[int]:
         """Connect several pairs of endpoints until a time, as :meth:`run` connects one.
 
@@ -532,7 +553,7 @@ class Path:
                 (started.start_s + due_s, due_s, flow, at_ue)
                 for flow, started in running.items()
                 for at_ue in (True, False)
-                if (due_s := started.end(at_ue=at_ue).timeout()) is not None
+                if (due_s := _due_s(started.end(at_ue=at_ue))) is not None
             ]
             first_s = max(_first_s(timers, running, waiting), now_s)
             is_timer = first_s <= until_s
@@ -580,28 +601,41 @@ class Path:
                 received = endpoint.received_bytes
                 if received != self._received.get((packet.flow, packet.to_ue), 0):
                     self._received[packet.flow, packet.to_ue] = received
-                    self._native.report(packet.flow, packet.to_ue, received, endpoint.retransmissions)
+                    self._report_end(packet.flow, endpoint, at_ue=packet.to_ue)
         return is_any
 
     def _report(self, flow: int, pair: Pair) -> None:
         for at_ue in (True, False):
-            endpoint = pair.end(at_ue=at_ue)
-            self._native.report(flow, at_ue, endpoint.received_bytes, endpoint.retransmissions)
+            self._report_end(flow, pair.end(at_ue=at_ue), at_ue=at_ue)
+
+    def _report_end(self, flow: int, endpoint: Endpoint, *, at_ue: bool) -> None:
+        received, repeated = endpoint.received_bytes, endpoint.retransmissions
+        try:
+            self._native.report(flow, at_ue, received, repeated)
+        except (TypeError, OverflowError):
+            name = type(endpoint).__name__
+            _REPORTED.check(f"{name}.received_bytes", received)
+            _REPORTED.check(f"{name}.retransmissions", repeated)
+            raise
 
     def _transmit(self, flow: int, pair: Pair, own_s: float, *, at_ue: bool) -> None:
         """Send what an endpoint has at a time of its own clock."""
         endpoint = pair.end(at_ue=at_ue)
         name = type(endpoint).__name__
-        for count, datagram in enumerate(endpoint.transmit(own_s)):
+        sent = endpoint.transmit(own_s)
+        if not isinstance(sent, Iterable):
+            raise InputError(f"{name}.transmit returned {type(sent).__name__} instead of a list of datagrams")
+        for count, datagram in enumerate(sent):
             if count == MAX_CALLS:
                 raise InputError(f"at {self.time_s:g} s {name}.transmit {_STUCK}")
-            data, ecn = datagram if isinstance(datagram, tuple) else (datagram, 0)
             try:
+                data, ecn = datagram if isinstance(datagram, tuple) else (datagram, 0)
                 self.send(flow, data, from_ue=at_ue, ecn=ecn)
-            except TypeError:
-                kind = type(data).__name__
+            except InputError as error:
+                raise InputError(f"{name}.transmit: {error}") from None
+            except ValueError:
                 raise InputError(
-                    f"{name}.transmit returned {kind} instead of bytes, or no ECN field"
+                    f"{name}.transmit: expected bytes and an ECN field, found {datagram!r}"
                 ) from None
         if self._log is not None:
             self.log(flow, endpoint.qlog(), from_ue=at_ue)
@@ -661,6 +695,20 @@ class Path:
 
     def __repr__(self) -> str:
         return f"<Path of {self.scenario}, seed {self.seed}>"
+
+
+def _explain(kinds: Mapping[str, Kind], **arguments: object) -> None:
+    """Raise an ``InputError`` for the first argument that is not of its kind."""
+    for name, value in arguments.items():
+        kinds[name].check(name, value)
+
+
+def _due_s(endpoint: Endpoint) -> float | None:
+    """Return the time of an endpoint's timer."""
+    due_s = endpoint.timeout()
+    if due_s is None or (isinstance(due_s, int | float) and not math.isnan(due_s)):
+        return due_s
+    raise InputError(f"{type(endpoint).__name__}.timeout returned {due_s!r} instead of seconds or None")
 
 
 def _first_s(
