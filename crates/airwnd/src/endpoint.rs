@@ -83,9 +83,11 @@ impl Path {
     /// [`Endpoint::received`] and [`Endpoint::retransmissions`] go into the results.
     ///
     /// # Errors
-    /// A time before the present, an unknown or closed flow, a datagram that cannot be sent, a failed simulation, or
+    /// An end before the present or beyond [`Path::MAX_TIME`], an unknown or closed flow, a datagram that cannot be sent, a failed simulation, or
     /// [`PathError::Stuck`]: an endpoint that sends without end at one instant, or whose timer never leaves the past.
     pub fn run(&mut self, pairs: &mut [Pair<'_>], end: Duration) -> Result<(), PathError> {
+        // Endpoints that send without end would meet it after a simulated year.
+        self.time(end)?;
         let mut calls = Calls { at: self.now(), left: MAX_CALLS };
         for pair in &mut *pairs {
             for (from, endpoint) in pair.ends() {

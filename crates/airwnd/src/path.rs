@@ -477,7 +477,7 @@ impl Path {
         Duration::from_nanos(at.since(self.begin).0)
     }
 
-    fn time(&self, to: Duration) -> Result<Time, PathError> {
+    pub(crate) fn time(&self, to: Duration) -> Result<Time, PathError> {
         if to > Path::MAX_TIME {
             return Err(PathError::TimeTooLarge(to));
         }

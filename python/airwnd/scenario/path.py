@@ -42,6 +42,10 @@ _STUCK = "sends without end, or its timer stays in the past"
 
 _FLOW = whole(0, 2**32 - 1, "the number of a flow")
 _PORTS = tuples_of(whole(0, 65535), 2, "a pair of ports from 0 to 65535")
+_END = Kind(
+    "a number of seconds of at most 31536000, a year,",
+    lambda value: NUMBER.fits(value) and value <= 31_536_000,
+)
 _DSCP = whole(0, 63, "a number from 0 to 63")
 # Of arguments that are only checked if the engine refuses them, since the calls are frequent.
 _SENT = {"flow": _FLOW, "data": instances("bytes", bytes), "ecn": whole(0, 3, "a number from 0 to 3")}
@@ -500,13 +504,13 @@ class Path:
         ------
         InputError
             If an endpoint sends without end at one instant, its timer never leaves the past, it returns what
-            is no datagram, time or number, the protocols of the ends differ, or the time is not finite.
+            is no datagram, time or number, the protocols of the ends differ, or the time is beyond a year.
         ScenarioError
             If the simulation fails.
         """
         return self.run_all([Pair(client, server, ue, self.time_s)], until_s)[0]
 
-    @checked(pairs=SEVERAL, until_s=NUMBER)
+    @checked(pairs=SEVERAL, until_s=_END)
     def run_all(self, pairs: Sequence[Pair], until_s: float) -> list[int]:
         """Connect several pairs of endpoints until a time, as :meth:`run` connects one.
 

@@ -107,6 +107,21 @@ fn a_trial_names_the_seed_and_the_unknown_ue() {
 }
 
 #[test]
+fn an_end_beyond_a_year_or_before_the_present_is_refused_at_once() {
+    let mut path = Path::new(&wire(), 1).unwrap();
+    let flow = path.open(Ue(0), FlowOptions::udp()).unwrap();
+    path.advance(SECOND).unwrap();
+    let mut run = |end| {
+        let (mut ue, mut server) = (Cbr::receiver(), Cbr::sender(100, 100));
+        path.run(&mut [Pair { flow, ue: &mut ue, server: &mut server }], end)
+    };
+    assert_eq!(run(Duration::MAX), Err(PathError::TimeTooLarge(Duration::MAX)));
+    assert_eq!(run(SECOND / 2), Err(PathError::TimeWentBack { to: SECOND / 2, now: SECOND }));
+    let options = FlowOptions::udp().with_dscp(64);
+    assert_eq!(path.open(Ue(0), options), Err(PathError::UnknownCodePoint(64)));
+}
+
+#[test]
 fn a_sender_has_any_rate_and_size() {
     let mut slow = Cbr::sender(1, usize::MAX);
     assert!(slow.poll_transmit(Duration::ZERO).is_some());
