@@ -364,7 +364,7 @@ def test_the_stacks_in_rust_have_the_results_of_their_crates(tmp_path: Path) -> 
     for name in ("first", "second"):
         subprocess.run(
             [sys.executable, "-m", "airwnd", "stack", "quinn", study / "scenarios" / "loaded.toml", "--json",
-             "--seeds", "1", "--duration", "2s", "--qlog", tmp_path / name],
+             "--seeds", "1", "--duration", "5s", "--qlog", tmp_path / name],
             env=environment, capture_output=True, check=True,
         )  # fmt: skip
         texts.append((tmp_path / name / "seed-1.qlog").read_text(encoding="utf-8"))
