@@ -42,9 +42,11 @@ _STUCK = "sends without end, or its timer stays in the past"
 
 _FLOW = whole(0, 2**32 - 1, "the number of a flow")
 _PORTS = tuples_of(whole(0, 65535), 2, "a pair of ports from 0 to 65535")
+# As `Path::MAX_TIME` in Rust.
+_MAX_S = 31_536_000
 _END = Kind(
-    "a number of seconds of at most 31536000, a year,",
-    lambda value: NUMBER.fits(value) and value <= 31_536_000,
+    f"a number of seconds of at most {_MAX_S}, a year,",
+    lambda value: NUMBER.fits(value) and value <= _MAX_S,
 )
 _DSCP = whole(0, 63, "a number from 0 to 63")
 # Of arguments that are only checked if the engine refuses them, since the calls are frequent.
