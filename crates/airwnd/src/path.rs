@@ -10,8 +10,9 @@ use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Largest payload of an application whose bits are counted in 64 bits.
-const MAX_PAYLOAD: u64 = 1 << 60;
+/// Largest count of bytes or packets that an owner reports: the bits of all [`Path::MAX_FLOWS`] flows are counted in 64
+/// bits.
+const MAX_COUNT: u64 = 1 << 44;
 /// Largest IP packet (RFC 791 §3.1, total length).
 const MAX_PACKET: usize = 65_535;
 
@@ -331,7 +332,7 @@ impl Path {
     /// An unknown flow.
     pub fn set_received(&mut self, end: End, payload: u64) -> Result<(), PathError> {
         let number = self.known(end.flow)?.number;
-        self.live.set_payload(number, end.peer().direction(), Bytes(payload.min(MAX_PAYLOAD)));
+        self.live.set_payload(number, end.peer().direction(), Bytes(payload.min(MAX_COUNT)));
         Ok(())
     }
 
@@ -352,7 +353,7 @@ impl Path {
     /// An unknown flow.
     pub fn set_retransmissions(&mut self, end: End, packets: u64) -> Result<(), PathError> {
         let number = self.known(end.flow)?.number;
-        self.live.set_retransmissions(number, end.direction(), packets);
+        self.live.set_retransmissions(number, end.direction(), packets.min(MAX_COUNT));
         Ok(())
     }
 

@@ -122,6 +122,21 @@ fn an_end_beyond_a_year_or_before_the_present_is_refused_at_once() {
 }
 
 #[test]
+fn counts_of_any_size_have_a_sum() {
+    let mut path = Path::new(&wire(), 1).unwrap();
+    for _ in 0..64 {
+        let flow = path.open(Ue(0), FlowOptions::udp()).unwrap();
+        for end in [flow.ue(), flow.server()] {
+            path.set_received(end, u64::MAX).unwrap();
+            path.set_retransmissions(end, u64::MAX).unwrap();
+            path.record_rtt(end, Duration::MAX).unwrap();
+        }
+    }
+    path.advance(SECOND).unwrap();
+    assert!(path.finish().unwrap().totals().retransmissions > 1 << 44);
+}
+
+#[test]
 fn a_sender_has_any_rate_and_size() {
     let mut slow = Cbr::sender(1, usize::MAX);
     assert!(slow.poll_transmit(Duration::ZERO).is_some());
