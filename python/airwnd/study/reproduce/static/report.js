@@ -10,12 +10,16 @@ const system = matchMedia("(prefers-color-scheme: dark)");
 
 /** Draws each chart when it comes near the viewport, and loads the library for the first; print uses still images. */
 class Charts {
-  constructor() {
-    const { plotly, dark } = JSON.parse(document.querySelector("#drawing").textContent);
+  /** @type {Set<Element>} */
+  drawn = new Set();
+  /** @type {Promise<unknown> | null} */
+  library = null;
+
+  constructor(/** @type {Element} */ drawing) {
+    /** @type {{ plotly: string, dark: Record<string, string> }} */
+    const { plotly, dark } = JSON.parse(drawing.textContent);
     this.source = plotly;
     this.dark = dark;
-    this.drawn = new Set();
-    this.library = null;
     const near = new IntersectionObserver((seen) => {
       for (const { isIntersecting, target } of seen) {
         if (!isIntersecting) continue;
@@ -27,7 +31,7 @@ class Charts {
     system.addEventListener("change", () => this.drawn.forEach((figure) => this.plot(figure)));
   }
 
-  async draw(figure) {
+  async draw(/** @type {Element} */ figure) {
     try {
       this.library ??= load(this.source);
       await this.library;
@@ -40,10 +44,10 @@ class Charts {
     this.plot(figure);
   }
 
-  plot(figure) {
-    const { data, layout } = JSON.parse(figure.querySelector("script.plot").textContent, (_, value) =>
+  plot(/** @type {Element} */ figure) {
+    const { data, layout } = JSON.parse(part(figure, "script.plot").textContent, (_, value) =>
       system.matches ? (this.dark[value] ?? value) : value);
-    const chart = figure.querySelector(".chart");
+    const chart = part(figure, ".chart");
     if (chart.clientWidth < NARROW && layout.legend.orientation !== "h") {
       Object.assign(layout.legend, { orientation: "h", x: 0, y: -0.24 });
       chart.style.height = `calc(22rem + ${0.7 * data.length}rem)`;
@@ -52,38 +56,49 @@ class Charts {
   }
 }
 
-function load(source) {
+/** A part of an element that every page has. */
+function part(/** @type {ParentNode} */ element, /** @type {string} */ selector) {
+  return /** @type {HTMLElement} */ (element.querySelector(selector));
+}
+
+function load(/** @type {string} */ source) {
   return new Promise((resolve, reject) => {
     const script = Object.assign(document.createElement("script"), { src: source, onload: resolve, onerror: reject });
     document.head.append(script);
   });
 }
 
+/** Buttons that select a verdict. */
+function verdicts() {
+  return /** @type {HTMLElement[]} */ ([...document.querySelectorAll("button[data-verdict]")]);
+}
+
 /** Shows the claims that have a selected verdict and contain all search words; expands folded matches. */
 function filterClaims() {
-  const buttons = [...document.querySelectorAll("button[data-verdict]")];
+  const buttons = verdicts();
   const pressed = new Set(
     buttons.filter((button) => button.getAttribute("aria-pressed") === "true").map((button) => button.dataset.verdict),
   );
-  const words = document.querySelector("#search").value.toLowerCase().split(/\s+/).filter(Boolean);
-  const rows = [...document.querySelectorAll(".claims li")];
+  const words = /** @type {HTMLInputElement} */ (part(document, "#search")).value.toLowerCase().split(/\s+/).filter(Boolean);
+  const rows = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".claims li")]);
   for (const row of rows) {
     const text = row.textContent.toLowerCase();
     row.hidden = !(pressed.has(row.dataset.verdict) && words.every((word) => text.includes(word)));
   }
   const shown = rows.filter((row) => !row.hidden).length;
-  for (const rest of document.querySelectorAll("details.rest")) {
+  for (const rest of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("details.rest"))) {
     rest.open = words.length > 0 && rest.querySelector("li:not([hidden])") !== null;
   }
-  document.querySelector("#shown").textContent = shown < rows.length ? `${shown} of ${rows.length} claims` : "";
+  part(document, "#shown").textContent = shown < rows.length ? `${shown} of ${rows.length} claims` : "";
 }
 
 // Must come first: a chart that is not displayed has no size.
 document.documentElement.classList.remove("no-script");
-if (document.querySelector("#drawing")) new Charts();
+const drawing = document.querySelector("#drawing");
+if (drawing) new Charts(drawing);
 if (document.querySelector("#search")) {
-  document.querySelector("#search").addEventListener("input", filterClaims);
-  for (const button of document.querySelectorAll("button[data-verdict]")) {
+  part(document, "#search").addEventListener("input", filterClaims);
+  for (const button of verdicts()) {
     button.addEventListener("click", () => {
       button.setAttribute("aria-pressed", String(button.getAttribute("aria-pressed") !== "true"));
       filterClaims();
