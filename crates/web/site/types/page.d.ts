@@ -229,10 +229,11 @@ declare const Plotly: { react(element: Element, data: object[], layout: object, 
 
 // The explorer.
 
-/** What the page of a run is told besides its arrays. */
+/** What the page of a run is told besides its arrays; more is in airwnd.view.content. */
 interface RunFacts {
-  runs: { duration: number; columns: string[]; flows: { id: string; ue: string }[] }[];
-  panels: { column: string; name: string; title: string; shown: boolean }[];
+  runs: ({ duration: number; columns: string[]; sites: any[]; flows: { id: string; ue: string }[] } & Record<string, any>)[];
+  panels: ({ column: string; name: string; title: string; shown: boolean } & Record<string, any>)[];
   /** Titles of the kinds of events. */
   kinds: Record<string, string>;
+  [name: string]: any;
 }

@@ -94,6 +94,7 @@ export class Frame {
    *
    * @param {number} run
    * @param {number} length
+   * @returns {[first: number, end: number]}
    */
   samples(run, length) {
     const edges = this.edges[run];
