@@ -117,11 +117,7 @@ export class CellMap {
     const right = x + 14 + context.measureText(text).width < this.canvas.clientWidth;
     context.textAlign = right ? "left" : "right";
     context.textBaseline = "bottom";
-    context.lineWidth = 3;
-    context.strokeStyle = theme.paper;
-    context.strokeText(text, right ? x + 11 : x - 11, Math.max(14, y - 4));
-    context.fillStyle = theme.ink;
-    context.fillText(text, right ? x + 11 : x - 11, Math.max(14, y - 4));
+    outlined(context, text, right ? x + 11 : x - 11, Math.max(14, y - 4));
   }
 
   /**
@@ -183,7 +179,7 @@ export class CellMap {
   }
 
   /**
-   * @param {Pen} context
+   * @param {CanvasRenderingContext2D} context
    * @param {[number, number]} place
    * @param {UeState} state
    * @param {string} colour
@@ -202,11 +198,26 @@ export class CellMap {
     context.stroke();
     const text = "phone";
     const right = x + 12 + context.measureText(text).width < this.canvas.clientWidth;
-    context.fillStyle = theme.ink;
     context.textAlign = right ? "left" : "right";
     context.textBaseline = "middle";
-    context.fillText(text, right ? x + 9 : x - 9, y);
+    outlined(context, text, right ? x + 9 : x - 9, y);
   }
+}
+
+/**
+ * Writes a text that can be read on top of others.
+ *
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} text
+ * @param {number} x
+ * @param {number} y
+ */
+function outlined(context, text, x, y) {
+  context.lineWidth = 3;
+  context.strokeStyle = theme.paper;
+  context.strokeText(text, x, y);
+  context.fillStyle = theme.ink;
+  context.fillText(text, x, y);
 }
 
 /** Area in proportion to the queue: 1 MB has a radius of 24 pixels. */
