@@ -17,8 +17,15 @@ function module() {
   return compiled;
 }
 
+/** A text of others as one line that reads as it is written: without control characters and changes of direction. */
+export const printable = (/** @type {string} */ text) => text.replace(/[\p{C}\u2028\u2029]/gu, (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`);
+
 /** A rejected request: one line for the reader. */
-export class EngineError extends Error {}
+export class EngineError extends Error {
+  constructor(/** @type {string} */ text) {
+    super(printable(text));
+  }
+}
 
 /** The engine of the machine that serves the page, with the tasks of the worker. */
 export class RemoteEngine {

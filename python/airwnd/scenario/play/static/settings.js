@@ -1,6 +1,7 @@
 /** Settings of a cell: their allowed values, the scenario that they stand for, and the fragment of an address. */
 
 import { bytesOf, inflate } from "airwnd/data.js";
+import { printable } from "airwnd/engine.js";
 
 /** Longest scenario in an address, in characters. */
 const MAX_TOML = 64_000;
@@ -122,7 +123,7 @@ export function fault(key, value) {
   return null;
 }
 
-const shortened = (/** @type {string} */ text) => (text.length > 40 ? `${text.slice(0, 40)}…` : text).replace(/\s+/g, " ");
+const shortened = (/** @type {string} */ text) => printable(text.length > 40 ? `${text.slice(0, 40)}…` : text);
 
 /**
  * Placement of UEs at places that a reader chose: `places` has them by number of the UE; `null`: it lacks one.
