@@ -419,6 +419,7 @@ def test_a_replay_is_the_same_run(open_web: OpenWeb) -> None:
         ("#cc=cubic%E2%80%AE%E2%80%A8%00", "cc: unknown value `cubic\\u{202e}\\u{2028}\\u{0}`; expected"),
         ("#pace=toString", "pace: unknown value `toString`"),
     ],
+    ids=lambda text: ascii(text[:30]),
 )
 def test_a_hostile_address_is_one_line(open_web: OpenWeb, fragment: str, message: str) -> None:
     page = open_web(fragment)
@@ -448,6 +449,7 @@ def test_a_hostile_address_is_one_line(open_web: OpenWeb, fragment: str, message
             "scenario:5: flow[0].cc: unknown cc `cubic\\u{202e}\\u{2028}`",
         ),
     ],
+    ids=lambda text: ascii(text[:30]),
 )
 def test_a_hostile_scenario_is_one_line(open_web: OpenWeb, toml: str, message: str) -> None:
     page = open_web()
