@@ -238,13 +238,15 @@ export class QueuePicture {
       const left = index * each + 10;
       const { bytes, packets } = ue(side.ues, PHONE);
       this.#vessel(context, { left, top: 20, width: each - 20, height: height - 44 }, side, bytes, packets);
-      const text = `${size(bytes)}, ${valueText(packets, 0)} packets`;
-      const line = sides.length > 1 ? `${side.name.toUpperCase()}: ${text}` : text;
+      const prefix = sides.length > 1 ? `${side.name.toUpperCase()}: ` : "";
+      const line = `${prefix}${size(bytes)}, ${valueText(packets, 0)} packets`;
       texts.push(line);
       context.fillStyle = theme.ink;
       context.textAlign = "left";
       context.textBaseline = "bottom";
-      context.fillText(line, left, height - 6, each - 14);
+      // On a small screen there is no room for the packets.
+      const room = each - 14;
+      context.fillText(context.measureText(line).width <= room ? line : prefix + size(bytes), left, height - 6, room);
     });
     this.canvas.setAttribute("aria-label", `RLC queue of the phone: ${texts.join("; ")}`);
   }
