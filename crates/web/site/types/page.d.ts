@@ -224,9 +224,6 @@ interface TwoColours {
   dark: string;
 }
 
-/** The library of charts in reports. */
-declare const Plotly: { react(element: Element, data: object[], layout: object, config: object): void };
-
 // The explorer.
 
 /** What the page of a run is told besides its arrays; more is in airwnd.view.content. */
