@@ -43,7 +43,8 @@ _PANELS = (
     _Panel({"queue_bytes": ""}),
     _Panel({"air_kbps": ""}),
     _Panel({"throughput_kbps": ""}, without="air_kbps"),
-    _Panel({"delay_ms": ""}),
+    # The difference is the way of the ACKs: a delay-based control reacts to both.
+    _Panel({"delay_ms": "one-way", "rtt_ms": "RTT"}),
     _Panel({"cwnd_bytes": ""}),
 )
 _WIDTH, _PANEL_HEIGHT, _REST = 7.2, 0.95, 0.7
