@@ -9,8 +9,9 @@ Each case is run twelve times, with starts of the download 0.37 s apart and, in 
 has a link, the traffic beside the download, the control, the mean goodput of the download in Mbit/s with its
 standard error, and the median of the 95th percentiles of a ping: small datagrams to another host behind the
 link, and in the cell, where each UE has a queue of its own, the packets of the download. The table has the
-share of the goodput without a control that the download keeps under each of the others, in bold where the
-95 % interval of the share is below 0.9.
+share of the goodput without a control that the download keeps under each of the others. It is in bold where
+the 95 % interval is below 0.9 of the goodput without a control, and also of an equal share of the downlink:
+without a control a download that was there first keeps the one that begins later from its share.
 """
 
 import argparse
@@ -153,21 +154,26 @@ def print_table() -> None:
     rows = {(row["link"], row["beside"], row["control"]): row for row in csv.DictReader(sys.stdin)}
     controls = [control for control in CONTROLS if control != "none"]
     lines = [["Beside it", *LINKS], ["---"] * (1 + len(LINKS))]
-    for kind in beside(1.0):
+    for kind, flows in beside(1.0).items():
         lines.append([kind])
+        alone = f"{OF_BBR if kind.startswith(OF_BBR) else ''}nothing"
         for link in LINKS:
             free = rows[link, kind, "none"]
-            lines[-1].append(" / ".join(share(rows[link, kind, control], free) for control in controls))
+            equal = float(rows[link, alone, "none"]["goodput_mbps"]) / (1 + flows.count('id = "download"'))
+            lines[-1].append(
+                " / ".join(share(rows[link, kind, control], free, equal) for control in controls)
+            )
     sys.stdout.writelines(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def share(controlled: Mapping[str, str], free: Mapping[str, str]) -> str:
+def share(controlled: Mapping[str, str], free: Mapping[str, str], equal_mbps: float) -> str:
     """Return the share of the goodput that is kept, in bold if its interval is below the goal."""
     kept, of = (float(row["goodput_mbps"]) for row in (controlled, free))
-    errors = (float(row["standard_error"]) / float(row["goodput_mbps"]) for row in (controlled, free))
+    kept_error, of_error = (float(row["standard_error"]) for row in (controlled, free))
     ratio = kept / of
-    text = f"{ratio:.2f}"
-    return f"**{text}**" if ratio * (1 + NORMAL_95 * math.hypot(*errors)) < GOAL else text
+    is_less = ratio * (1 + NORMAL_95 * math.hypot(kept_error / kept, of_error / of)) < GOAL
+    is_unfair = kept + NORMAL_95 * kept_error < GOAL * equal_mbps
+    return f"**{ratio:.2f}**" if is_less and is_unfair else f"{ratio:.2f}"
 
 
 def main() -> None:
