@@ -694,7 +694,8 @@ def test_the_guide_has_the_noise_of_the_rtt(label: str, target_s: float | None) 
     folder = ROOT / "examples" / "python-plugin"
     gentle = {"kind": "python", "class": "gentle.py:Gentle", "target_s": target_s}
     scenario = Scenario.from_toml(text, str(folder / "idle.toml"), allow_code=True)
-    flow = scenario.with_({"flow[0].cc": gentle if target_s else "cubic"}).run(seed=1).flows.row(0, named=True)
+    run = scenario.with_({"flow[0].cc": gentle if target_s else "cubic"}).run(seed=1)
+    flow = run.flows.row(0, named=True)
     delays = [f"{flow[column]:.0f} ms" for column in ("delay_ms_mean", "rtt_ms_mean", "rtt_ms_p95")]
     assert " | ".join([f"| {label}", f"{flow['goodput_kbps'] / 1e3:.1f} Mbit/s", *delays]) in guide
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 _MANY = 1000
-"""Degrees of freedom from which on the expansion has all digits of the exact sum, whose time grows with them."""
+"""Degrees of freedom from which on an expansion has 12 digits; the time of the exact sum grows with them."""
 
 
 def probability_within(angle: float, degrees: int) -> float:
