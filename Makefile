@@ -364,8 +364,7 @@ format: $(VENV)/requirements
 
 # Pins exact versions of all dependencies that pyproject.toml requires.
 lock:
-	$(BIN)/python -m piptools compile --quiet --strip-extras --generate-hashes --allow-unsafe \
-		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+	$(BIN)/uv pip compile --quiet --generate-hashes --python $(BIN)/python --custom-compile-command 'make lock' \
 		--extra dask --extra gym --extra pandas --extra docs --extra dev --output-file requirements.lock pyproject.toml
 
 clean:
