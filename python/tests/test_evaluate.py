@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from airwnd.study.batch import Finished, Report, Store, Task
-from airwnd.study.evaluate import page, report, suite
+from airwnd.study.evaluate import board, page, report, suite
 from airwnd.study.evaluate.candidate import parse
 from airwnd.study.evaluate.contest import Contest
 from airwnd.study.evaluate.evaluation import Effort, Evaluator
@@ -667,6 +667,29 @@ def test_a_board_has_every_report(
     # A second board of the folder does not take the copies of the first for reports.
     assert cli("board", ".", "--out", "site").returncode == 0
     assert len(list((tmp_path / "site" / "entries").iterdir())) == 2
+
+
+def test_only_comparable_reports_share_a_table(done: tuple[Path, report.Report]) -> None:
+    found = done[1]
+    (suite,) = found.suites
+
+    def changed(**fields: Any) -> report.Report:
+        return msgspec.structs.replace(found, suites=[msgspec.structs.replace(suite, **fields)])
+
+    first, *others = suite.criteria
+    part, rest = changed(criteria=[first]), changed(criteria=others)
+    drawn, beside = changed(beacon="2f3a"), changed(against=["bbr3"])
+    engine = msgspec.structs.replace(found, engine="other")
+    every = (part, drawn, rest, beside, engine)
+    grouped = board.groups([(str(number), each) for number, each in enumerate(every)])
+    assert sorted([entry.link for entry in group.entries] for group in grouped) == [
+        ["0", "2"],
+        ["1"],
+        ["3"],
+        ["4"],
+    ]
+    (both,) = (group for group in grouped if len(group.entries) == 2)
+    assert [each.id for each in both.criteria] == [*(each.id for each in others), first.id]
 
 
 def test_a_board_needs_reports(cli: Cli, tmp_path: Path) -> None:
