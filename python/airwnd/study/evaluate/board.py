@@ -110,7 +110,7 @@ def write(folder: Path, out: Path) -> Path:
 
 
 def groups(found: Sequence[tuple[str, Report]]) -> list[Group]:
-    """Group reports, each with the address of its page, by all but the candidate that their figures depend on."""
+    """Group reports that differ in nothing but the candidate, each with the address of its page."""
     alike: dict[tuple[str, str, str, tuple[str, ...], str], list[tuple[str, Report, SuiteText]]] = {}
     for link, each in found:
         for suite in each.suites:
