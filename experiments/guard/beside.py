@@ -5,24 +5,29 @@
     python experiments/guard/beside.py --jobs 2 > experiments/guard/beside.csv
     python experiments/guard/beside.py --table < experiments/guard/beside.csv
 
-Each case is run three times, with starts of the download 0.37 s apart and, in the cell, three seeds. A row
-has a link, the traffic beside the download, the control, the mean goodput of the download in Mbit/s, and the
-median of the 95th percentiles of a ping: small datagrams to another host behind the link, and in the cell,
-where each UE has a queue of its own, the packets of the download. The table has the share of the goodput
-without a control that the download keeps under each of the others.
+Each case is run twelve times, with starts of the download 0.37 s apart and, in the cell, twelve seeds. A row
+has a link, the traffic beside the download, the control, the mean goodput of the download in Mbit/s with its
+standard error, and the median of the 95th percentiles of a ping: small datagrams to another host behind the
+link, and in the cell, where each UE has a queue of its own, the packets of the download. The table has the
+share of the goodput without a control that the download keeps under each of the others. It is in bold where
+the 95 % interval is below 0.9 of the goodput without a control, and also of an equal share of the downlink:
+without a control a download that was there first keeps the one that begins later from its share.
 """
 
 import argparse
 import csv
+import math
 import statistics
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
 from airwnd import Scenario
 
 SECONDS = 60
-RUNS = 3
+RUNS = 12
+GOAL, NORMAL_95 = 0.9, 1.96
 AUTOTUNING = '{kind = "autotuning", variant = "linux-6.18", max = "32MiB"}'
 # As in the guard.
 CONTROLS = {
@@ -134,12 +139,13 @@ def measure(jobs: int) -> None:
         for number in range(RUNS)
     ]
     rows = csv.writer(sys.stdout, lineterminator="\n")
-    rows.writerow(["link", "beside", "control", "goodput_mbps", "ping_ms_p95"])
+    rows.writerow(["link", "beside", "control", "goodput_mbps", "standard_error", "ping_ms_p95"])
     with ProcessPoolExecutor(jobs) as pool:
         results = list(pool.map(run, cases))
     for at in range(0, len(cases), RUNS):
         goodputs, pings = zip(*results[at : at + RUNS], strict=True)
-        figures = f"{statistics.fmean(goodputs):.2f}", f"{statistics.median(pings):.0f}"
+        error = statistics.stdev(goodputs) / math.sqrt(RUNS)
+        figures = f"{statistics.fmean(goodputs):.2f}", f"{error:.3f}", f"{statistics.median(pings):.0f}"
         rows.writerow([*cases[at][:3], *figures])
 
 
@@ -148,13 +154,26 @@ def print_table() -> None:
     rows = {(row["link"], row["beside"], row["control"]): row for row in csv.DictReader(sys.stdin)}
     controls = [control for control in CONTROLS if control != "none"]
     lines = [["Beside it", *LINKS], ["---"] * (1 + len(LINKS))]
-    for kind in beside(1.0):
+    for kind, flows in beside(1.0).items():
         lines.append([kind])
+        alone = f"{OF_BBR if kind.startswith(OF_BBR) else ''}nothing"
         for link in LINKS:
-            free = float(rows[link, kind, "none"]["goodput_mbps"])
-            shares = (float(rows[link, kind, control]["goodput_mbps"]) / free for control in controls)
-            lines[-1].append(" / ".join(f"{share:.2f}" for share in shares))
+            free = rows[link, kind, "none"]
+            equal = float(rows[link, alone, "none"]["goodput_mbps"]) / (1 + flows.count('id = "download"'))
+            lines[-1].append(
+                " / ".join(share(rows[link, kind, control], free, equal) for control in controls)
+            )
     sys.stdout.writelines(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def share(controlled: Mapping[str, str], free: Mapping[str, str], equal_mbps: float) -> str:
+    """Return the share of the goodput that is kept, in bold if its interval is below the goal."""
+    kept, of = (float(row["goodput_mbps"]) for row in (controlled, free))
+    kept_error, of_error = (float(row["standard_error"]) for row in (controlled, free))
+    ratio = kept / of
+    is_less = ratio * (1 + NORMAL_95 * math.hypot(kept_error / kept, of_error / of)) < GOAL
+    is_unfair = kept + NORMAL_95 * kept_error < GOAL * equal_mbps
+    return f"**{ratio:.2f}**" if is_less and is_unfair else f"{ratio:.2f}"
 
 
 def main() -> None:

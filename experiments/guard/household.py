@@ -16,18 +16,22 @@ begins, on the same machine, or behind the same router, what is beside it:
     a QUIC download by aioquic, on links that are slower than it
 ``four``
     three more guarded downloads
+``rrul``, ``tcp_download``
+    instead of the download, flent's test of that name: four downloads and four uploads, or one download. Of
+    flent's results come the rates; the ping is ours
 
 Each session is one of its own; those that the file has are not measured again. Ping runs every 50 ms beside
 it. The first 3 s do not count, except in the rate of uploads, of which the receiver has the whole only.
 """
 
 import argparse
+import gzip
 import json
 import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
@@ -48,7 +52,10 @@ LINKS: Mapping[str, Sequence[str]] = {
 }
 FASTER_THAN_QUIC = {"wire-50-5", "nr-driving"}
 """aioquic carries about 20 Mbit/s."""
-BESIDE = ("nothing", "upload", "cubic", "quic", "four")
+FLENT = ("rrul", "tcp_download")
+_FLENT_DELAY_S = 5
+"""Time for which flent pings before and after its transfers."""
+BESIDE = ("nothing", "upload", "cubic", "quic", "four", *FLENT)
 CONTROLS = ("none", "standing", "drwa", "shape")
 """``shape``: ``standing`` and shapers of both directions."""
 PLACES = ("receiver", "router")
@@ -137,17 +144,39 @@ def _session(
     script = folder / "session.sh"
     script.write_text("\n".join(client(options, cell, folder, group)) + "\n", encoding="utf-8")
     quic_server = f"{QUIC} server :: {QUIC_PORT} cubic {folder}/certificate"
-    servers = shlex.join(["sh", "-c", f"iperf3 -s -p {IPERF_PORT} & {quic_server} & exec iperf3 -s"])
+    others = "netserver -D & irtt server > /dev/null &" if cell.beside in FLENT else f"{quic_server} &"
+    servers = shlex.join(["sh", "-c", f"iperf3 -s -p {IPERF_PORT} & {others} exec iperf3 -s"])
     try:
         measured = shape.run(options, LINKS[cell.link], servers, script, folder)
     except InputError as error:
         raise InputError(f"{' '.join(map(str, cell))}: {error}") from error
-    return {
-        **dict(zip(KEYS, cell, strict=True)),
-        "mbps": shape.received(folder / "own.json"),
-        "beside_mbps": beside_mbps(folder),
-        **measured,
-    }
+    if cell.beside in FLENT:
+        rates = flent_mbps(folder, options.seconds)
+    else:
+        rates = shape.received(folder / "own.json"), beside_mbps(folder)
+    columns = dict(zip(("mbps", "beside_mbps"), rates, strict=True))
+    return {**dict(zip(KEYS, cell, strict=True)), **columns, **measured}
+
+
+def flent_mbps(folder: Path, seconds: int) -> tuple[float | None, float | None]:
+    """Return the rates of all downloads and of all uploads in flent's file."""
+    (path,) = folder.glob("*.flent.gz")
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        data = json.load(file)
+
+    def mean(names: Iterable[str]) -> float | None:
+        values: list[float | None] = next(
+            (data["results"][name] for name in names if name in data["results"]), []
+        )
+        begin, end = _FLENT_DELAY_S + shape.SKIPPED_S, _FLENT_DELAY_S + seconds
+        counted = [
+            value
+            for at, value in zip(data["x_values"], values, strict=False)
+            if value is not None and begin <= at < end
+        ]
+        return round(sum(counted) / len(counted), 3) if counted else None
+
+    return mean(("TCP download sum", "TCP download")), mean(("TCP upload sum",))
 
 
 def beside_mbps(folder: Path) -> float | None:
@@ -178,6 +207,15 @@ def client(options: argparse.Namespace, cell: Cell, folder: Path, group: Path) -
     ping = f"ping -4 -D -n -i 0.05 server > {folder}/ping"
     yield f"{'nsenter --net --target $client' if is_router else ''} {ping} & ping=$!"
     yield f"sleep {_PING_BEFORE_S:g}"
+    if cell.beside in FLENT:
+        yield f"date -d '{_FLENT_DELAY_S} seconds' +%s.%N > {folder}/begin"
+        yield (
+            f"{own} flent {cell.beside} -H server -l {options.seconds} -D {folder} "
+            "--test-parameter tcp_cong_control=cubic"
+        )
+        yield f"date -d '{_FLENT_DELAY_S} seconds ago' +%s.%N > {folder}/end"
+        yield "kill -INT $ping; wait $ping; exit 0"
+        return
     yield f"date +%s.%N > {folder}/begin"
     iperf = f"iperf3 -4 -c server -t {options.seconds} -i 0.5 -J -C cubic"
     parallel = "-P 4" if cell.beside == "four" else ""

@@ -8,6 +8,7 @@ import pkgutil
 import re
 import shlex
 import tomllib
+from collections import Counter
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,20 @@ def test_tests_that_pages_name_exist(root: Path) -> None:
         or not re.search(rf"\b(?:fn|def) {name}\(", (root / file).read_text(encoding="utf-8"))
     ]
     assert not missing
+
+
+def test_no_page_has_a_section_twice(root: Path) -> None:
+    """A merge that keeps both sides of a section duplicates it without a conflict."""
+    twice = []
+    for page in (page for folder in ("docs", "experiments") for page in (root / folder).rglob("*.md")):
+        text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        above: list[str] = []
+        paths: Counter[tuple[str, ...]] = Counter()
+        for marks, title in re.findall(r"^(#+) (.+)$", text, flags=re.MULTILINE):
+            above = [*above[: len(marks) - 1], title]
+            paths[tuple(above)] += 1
+        twice += [f"{page.relative_to(root)}: {' / '.join(path)}" for path, n in paths.items() if n > 1]
+    assert not twice
 
 
 def test_every_page_is_in_the_index(root: Path) -> None:

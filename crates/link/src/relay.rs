@@ -303,6 +303,9 @@ impl<'s> Relay<'s> {
             writer.append(bytes, partial, Departure { at: exit.at, is_marked });
             bytes.len() as u64
         });
+        if writer.is_full() {
+            writer.flush(&self.clock, &mut self.totals);
+        }
         let recent = &mut self.ues[ue].recent[direction];
         recent.bytes += size;
         recent.delay += exit.at.since(exit.sent_at);
@@ -617,7 +620,7 @@ mod tests {
     }
 
     /// Segments that a device hands over at once cross the network one by one, and those that leave in the same turn
-    /// are written at once if they are to be.
+    /// are written at once if they are to be, but no more than do not await the rest.
     #[test]
     fn segments_are_separated_and_joined() {
         let scenario = scenario(&WIRE.replace("10Mbps", "1Gbps"));
@@ -626,12 +629,12 @@ mod tests {
         PacketBuilder::ipv4(from, to, 64)
             .tcp(80, 5000, 1, 1000)
             .ack(1)
-            .write(&mut whole, &[7; 3000])
+            .write(&mut whole, &[7; 40_000])
             .unwrap();
         // Header of a packet of TCP over IPv4 that stands for segments of 1000 bytes.
         let mut read = vec![1, 1, 40, 0, 232, 3, 20, 0, 16, 0];
         read.extend(&whole);
-        for (coalesces, writes) in [(false, [1040, 1040, 1040].as_slice()), (true, &[3040])] {
+        for (coalesces, writes) in [(false, [1040; 40].as_slice()), (true, &[32_040, 8_040])] {
             let (mut relay, [server, ue]) = relay_that(&scenario, Writing { coalesces, is_threaded: false });
             let begin = relay.live.begin();
             server.send(&read).unwrap();
@@ -641,8 +644,8 @@ mod tests {
                 std::iter::from_fn(|| received(&ue)).map(|packet| packet.len()).collect();
             assert_eq!(written, writes);
             let packets = relay.totals.packets;
-            assert_eq!((packets.entered, packets.out, unaccounted(&relay)), (3, 3, 0));
-            assert_eq!(relay.totals.lateness.figures().count, 3);
+            assert_eq!((packets.entered, packets.out, unaccounted(&relay)), (40, 40, 0));
+            assert_eq!(relay.totals.lateness.figures().count, 40);
         }
     }
 

@@ -15,6 +15,8 @@ use std::thread::{self, JoinHandle};
 
 /// Writes of a turn from which on the device's thread does them: waking it costs as much CPU time as a few writes.
 const MIN_WRITES: usize = 16;
+/// Packets of a turn that do not await the rest of it: when a gap in a cell closes, those of several slots leave at once.
+const MAX_PACKETS: usize = 32;
 /// Turns whose packets await the thread at the same time. A thread that falls further behind holds up the relay.
 const MAX_PENDING: usize = 64;
 
@@ -81,6 +83,11 @@ impl Writer {
         self.turn.departures.push(departure);
     }
 
+    /// Whether so many packets have been added that they should be written before others are.
+    pub fn is_full(&self) -> bool {
+        self.turn.departures.len() >= MAX_PACKETS
+    }
+
     /// Packets that the thread has not yet reported as written.
     pub fn pending(&self) -> u64 {
         self.thread.as_ref().map_or(0, |thread| thread.packets)
@@ -94,7 +101,8 @@ impl Writer {
             return;
         }
         // Packets that await the thread go first.
-        if self.pending() > 0 || (self.writing.is_threaded && writes >= MIN_WRITES) {
+        let is_long = writes >= MIN_WRITES || self.is_full();
+        if self.pending() > 0 || (self.writing.is_threaded && is_long) {
             self.pass_on(clock, totals);
         } else {
             self.turn.write(&self.device, clock);

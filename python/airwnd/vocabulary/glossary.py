@@ -52,4 +52,7 @@ def terms() -> Mapping[str, Term]:
     entries = tomllib.loads(text)["term"]
     for entry in entries:
         entry.update({key: tuple(entry.get(key, ())) for key in ("also", "see")})
-    return MappingProxyType({entry["name"]: Term(**entry) for entry in entries})
+    found = {entry["name"]: Term(**entry) for entry in entries}
+    if len(found) < len(entries):
+        raise ValueError("glossary.toml defines a term twice")
+    return MappingProxyType(found)

@@ -396,15 +396,9 @@ impl Radio {
         self.rank_by(|rank| self.amc(rank).cqi(sinr, blocks))
     }
 
-    /// The rank with the highest efficiency and its CQI, given the CQI by rank.
-    fn rank_by(&self, mut cqi: impl FnMut(u8) -> Cqi) -> (u8, Cqi) {
-        if self.amc.len() == 1 {
-            return (1, cqi(1));
-        }
-        let efficiency = |(rank, cqi): &(u8, Cqi)| f64::from(*rank) * self.efficiencies[usize::from(cqi.0)];
-        let reports = (1..=self.amc.len() as u8).map(|rank| (rank, cqi(rank)));
-        let better = |best, next| if efficiency(&next) > efficiency(&best) { next } else { best };
-        reports.reduce(better).expect("there is a layer")
+    /// The rank with the highest efficiency, the lowest of several, and its CQI, given the CQI by rank.
+    fn rank_by(&self, cqi: impl FnMut(u8) -> Cqi) -> (u8, Cqi) {
+        best_rank(self.amc.len() as u8, &self.efficiencies, cqi)
     }
 
     /// SINR of each layer of a downlink block over that of one antenna at each end. Empty without MIMO.
@@ -478,6 +472,27 @@ impl Radio {
     }
 }
 
+/// The rank with the highest efficiency, the lowest of several, and its CQI, given the efficiency of a layer by CQI and the
+/// CQI by rank. With many layers and groups a CQI is costly, so it is left out of ranks that cannot be better.
+fn best_rank(
+    highest: u8,
+    efficiencies: &[f64; Cqi::MAX.0 as usize + 1],
+    mut cqi: impl FnMut(u8) -> Cqi,
+) -> (u8, Cqi) {
+    let efficiency = |(rank, cqi): (u8, Cqi)| f64::from(rank) * efficiencies[usize::from(cqi.0)];
+    let mut best = (highest, cqi(highest));
+    for rank in (1..highest).rev() {
+        if efficiency((rank, Cqi::MAX)) < efficiency(best) {
+            break;
+        }
+        let report = (rank, cqi(rank));
+        if efficiency(report) >= efficiency(best) {
+            best = report;
+        }
+    }
+    best
+}
+
 #[cfg(test)]
 mod tests {
     use super::disturbance::{Disturbance, Transmissions, WEAK};
@@ -491,6 +506,24 @@ mod tests {
     use airwnd_phy::tables::McsTable;
     use airwnd_phy::{antenna, fading};
     use airwnd_units::{Degrees, Speed};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Leaving reports out changes nothing.
+        #[test]
+        fn the_best_rank_is_that_of_all_reports(steps in prop::array::uniform15(0_u8..3), cqis in vec(0_u8..16, 1..5)) {
+            let mut efficiencies = [0.0; 16];
+            for (cqi, step) in (1..).zip(steps) {
+                efficiencies[cqi] = efficiencies[cqi - 1] + f64::from(step);
+            }
+            let reports = (1_u8..).zip(cqis.iter().map(|cqi| Cqi(*cqi)));
+            let efficiency = |(rank, cqi): (u8, Cqi)| f64::from(rank) * efficiencies[usize::from(cqi.0)];
+            let better = |best, next| if efficiency(next) > efficiency(best) { next } else { best };
+            let all = reports.reduce(better).unwrap();
+            prop_assert_eq!(best_rank(cqis.len() as u8, &efficiencies, |rank| Cqi(cqis[usize::from(rank) - 1])), all);
+        }
+    }
 
     const UES: usize = 300;
     const LAST: u64 = 4000;

@@ -125,9 +125,11 @@ impl Params {
         let known: Vec<String> = rates.iter().map(|rate| format!("\"{rate}\"")).collect();
         for (key, rate) in [("rate", self.rate()), ("basic_rate", self.basic_rate())] {
             if !rates.contains(&rate) {
-                let message =
-                    format!("\"{}\" has no rate {rate}; allowed: {}", self.phy.word(), known.join(", "));
-                return Err((key, message));
+                let others = [Phy::Dsss, Phy::Ofdm].into_iter().filter(|phy| phy.rates().contains(&rate));
+                let other: String =
+                    others.map(|phy| format!(", or {rate} with phy = \"{}\"", phy.word())).collect();
+                let (phy, known) = (self.phy.word(), known.join(", "));
+                return Err((key, format!("\"{phy}\" has no rate {rate}; allowed: {known}{other}")));
             }
         }
         if self.basic_rate() > self.rate() {
@@ -172,7 +174,9 @@ mod tests {
             message,
             "\"dsss\" has no rate 3Mbps; allowed: \"1Mbps\", \"2Mbps\", \"5500kbps\", \"11Mbps\""
         );
-        assert_eq!(error("{phy = \"ofdm\", basic_rate = \"1Mbps\"}").unwrap().0, "basic_rate");
+        let (key, message) = error("{phy = \"ofdm\", basic_rate = \"1Mbps\"}").unwrap();
+        assert_eq!(key, "basic_rate");
+        assert!(message.ends_with("\"54Mbps\", or 1Mbps with phy = \"dsss\""), "{message}");
         assert_eq!(error("{rate = \"1Mbps\", basic_rate = \"2Mbps\"}").unwrap().0, "basic_rate");
     }
 

@@ -2,10 +2,13 @@
 
 use super::Amc;
 use crate::access::Access;
-use crate::error_model::{ErrorModel, Transmission};
-use crate::{Cqi, Mcs, Prbs, Sinr};
+use crate::error_model::{ErrorModel, SoftBits};
+use crate::tables::Modulation;
+use crate::{Cqi, Mcs, Prbs, Scheme, Sinr};
 use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
+use airwnd_units::Db;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// Block-error target: reports the highest CQI whose transport blocks fail with at most 10 % probability.
@@ -41,7 +44,8 @@ impl BlockErrorTarget {
 
     /// The highest MCS that meets the target, if any.
     pub fn fastest(&self, sinr: Sinr, blocks: Prbs) -> Option<Mcs> {
-        let meets = |mcs: &Mcs| self.meets(*mcs, sinr, blocks);
+        let channel = Channel::new(&*self.receiver, sinr);
+        let meets = |mcs: &Mcs| self.meets(*mcs, &channel, blocks);
         // With fading, each evaluation averages over many groups. Errors rise with the MCS within a modulation, but not
         // across modulations: with strong groups among weak ones, 64QAM may gain more from the strong ones than 16QAM
         // can.
@@ -58,9 +62,36 @@ impl BlockErrorTarget {
     }
 
     /// Whether blocks of an MCS meet the target.
-    fn meets(&self, mcs: Mcs, sinr: Sinr, blocks: Prbs) -> bool {
+    fn meets(&self, mcs: Mcs, channel: &Channel, blocks: Prbs) -> bool {
         let (scheme, block) = (self.access.scheme(mcs), self.access.block(Direction::Down, mcs, blocks));
-        self.receiver.first_block_error(&Transmission { scheme, block, sinr }) <= self.target
+        let mean = channel.information(scheme);
+        let soft = self.receiver.receive_mean(SoftBits::default(), scheme, block, mean);
+        self.receiver.block_error(block, soft) <= self.target
+    }
+}
+
+/// A channel and the information that the schemes judged last receive over it.
+struct Channel<'a> {
+    receiver: &'a dyn ErrorModel,
+    sinr: Sinr<'a>,
+    known: Cell<Option<((Modulation, Db), f64)>>,
+}
+
+impl<'a> Channel<'a> {
+    fn new(receiver: &'a dyn ErrorModel, sinr: Sinr<'a>) -> Channel<'a> {
+        Channel { receiver, sinr, known: Cell::new(None) }
+    }
+
+    fn information(&self, scheme: Scheme) -> f64 {
+        let alike = (scheme.modulation, self.receiver.loss(scheme));
+        if let Some((known, mean)) = self.known.get()
+            && known == alike
+        {
+            return mean;
+        }
+        let mean = self.receiver.information(scheme, self.sinr);
+        self.known.set(Some((alike, mean)));
+        mean
     }
 }
 
@@ -73,11 +104,12 @@ impl Amc for BlockErrorTarget {
     }
 
     fn reaches(&self, cqi: Cqi, sinr: Sinr, blocks: Prbs) -> bool {
+        let channel = Channel::new(&*self.receiver, sinr);
         for alike in self.access.schemes_by_modulation() {
             if let Some(min) = alike.iter().find(|mcs| self.access.cqi_of(**mcs) >= cqi) {
-                return self.meets(*min, sinr, blocks);
+                return self.meets(*min, &channel, blocks);
             }
-            if !alike.last().is_some_and(|mcs| self.meets(*mcs, sinr, blocks)) {
+            if !alike.last().is_some_and(|mcs| self.meets(*mcs, &channel, blocks)) {
                 return false;
             }
         }
@@ -89,6 +121,7 @@ impl Amc for BlockErrorTarget {
 mod tests {
     use super::*;
     use crate::error_model;
+    use crate::error_model::Transmission;
     use crate::tables::{scheme, transport_block};
     use airwnd_units::Db;
 

@@ -1,7 +1,8 @@
 //! Block errors from simulated curves of LTE's turbo code.
 
 use super::segment::{block_error, with_all_crcs, with_crc};
-use super::{ErrorModel, SoftBits, Transmission, upper_tail};
+use super::{ErrorModel, SoftBits, upper_tail};
+use crate::Scheme;
 use crate::bit_channel::{information, sinr};
 use crate::tables::Modulation;
 use airwnd_catalog::Params;
@@ -161,10 +162,12 @@ fn curves(modulation: Modulation) -> Vec<Size> {
 }
 
 impl ErrorModel for BlockErrorCurves {
-    fn receive(&self, before: SoftBits, transmission: &Transmission) -> SoftBits {
-        let Transmission { scheme, block, sinr } = *transmission;
+    fn loss(&self, _scheme: Scheme) -> Db {
+        self.params.loss
+    }
+
+    fn receive_mean(&self, before: SoftBits, scheme: Scheme, block: Bytes, mean: f64) -> SoftBits {
         let coded = f64::from(with_crc(block)) / scheme.rate;
-        let mean = sinr.mean(|sinr| information(scheme.modulation, sinr - self.params.loss));
         SoftBits {
             coded: before.coded + coded,
             information: before.information + coded * mean,
@@ -189,6 +192,7 @@ impl ErrorModel for BlockErrorCurves {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error_model::Transmission;
     use crate::tables::{code_rate, modulation, scheme, transport_block};
     use crate::{Mcs, Prbs, Sinr};
     use airwnd_kernel::Direction;

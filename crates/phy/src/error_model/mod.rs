@@ -4,9 +4,10 @@ mod as_in_ns3;
 mod combining;
 pub mod segment;
 
+use super::bit_channel::information;
 use super::{Scheme, Sinr};
 use airwnd_catalog::family;
-use airwnd_units::Bytes;
+use airwnd_units::{Bytes, Db};
 
 /// Error model: the probability that a transport block is not decoded.
 #[family(name = "error-model", build = fn() -> Box<dyn ErrorModel>)]
@@ -37,8 +38,24 @@ pub enum Spec {
 /// Of two receptions that differ by nothing else, that with the higher SINR does not have the higher error probability,
 /// and of two soft buffers neither has that with more information; rounding errors do not count. The receivers use it.
 pub trait ErrorModel: Send + Sync {
+    /// SINR that the receiver loses with a scheme.
+    fn loss(&self, scheme: Scheme) -> Db;
+
+    /// The mean information of a coded bit received over a channel, 0 to 1. Over many resource blocks this is the costly
+    /// part; it is the same for all schemes of a modulation that have the same [`loss`](ErrorModel::loss).
+    fn information(&self, scheme: Scheme, sinr: Sinr) -> f64 {
+        let loss = self.loss(scheme);
+        sinr.mean(|sinr| information(scheme.modulation, sinr - loss))
+    }
+
+    /// The state of the soft buffer after the reception of a block with this mean information.
+    fn receive_mean(&self, before: SoftBits, scheme: Scheme, block: Bytes, mean: f64) -> SoftBits;
+
     /// The state of the soft buffer after this reception.
-    fn receive(&self, before: SoftBits, transmission: &Transmission) -> SoftBits;
+    fn receive(&self, before: SoftBits, transmission: &Transmission) -> SoftBits {
+        let Transmission { scheme, block, sinr } = *transmission;
+        self.receive_mean(before, scheme, block, self.information(scheme, sinr))
+    }
 
     /// The probability that a block of this size cannot be decoded from the soft buffer.
     fn block_error(&self, block: Bytes, soft: SoftBits) -> f64;

@@ -2,7 +2,7 @@
 
 use super::combining::Combining;
 use super::segment::{decodes_all, segment};
-use super::{ErrorModel, SoftBits, Transmission, as_in_ns3, upper_tail};
+use super::{ErrorModel, SoftBits, as_in_ns3, upper_tail};
 use crate::Scheme;
 use crate::bit_channel::{binary_dispersion, information, sinr};
 use crate::tables::Modulation;
@@ -101,13 +101,6 @@ impl MutualInformation {
         MutualInformation { params, combining, segment }
     }
 
-    /// SINR loss of the receiver for this modulation and code rate.
-    fn receiver_loss(&self, scheme: Scheme) -> Db {
-        let order = f64::from(scheme.modulation.order());
-        let redundant_bits = order * (1.0 - scheme.rate);
-        Db(self.params.loss.0 + self.params.loss_per_redundant_bit.0 * redundant_bits)
-    }
-
     /// The probability that a code block of `size` bits fails after `coded` bits with information `mean`.
     //= exception own-error-model
     //= exception harq-combining
@@ -125,10 +118,13 @@ impl MutualInformation {
 }
 
 impl ErrorModel for MutualInformation {
-    fn receive(&self, before: SoftBits, transmission: &Transmission) -> SoftBits {
-        let Transmission { scheme, block, sinr } = *transmission;
-        let loss = self.receiver_loss(scheme);
-        let mean = sinr.mean(|sinr| information(scheme.modulation, sinr - loss));
+    fn loss(&self, scheme: Scheme) -> Db {
+        let order = f64::from(scheme.modulation.order());
+        let redundant_bits = order * (1.0 - scheme.rate);
+        Db(self.params.loss.0 + self.params.loss_per_redundant_bit.0 * redundant_bits)
+    }
+
+    fn receive_mean(&self, before: SoftBits, scheme: Scheme, block: Bytes, mean: f64) -> SoftBits {
         (self.combining.receive)(before, scheme, block, mean)
     }
 
@@ -149,6 +145,7 @@ impl ErrorModel for MutualInformation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error_model::Transmission;
     use crate::tables::{code_rate, scheme, transport_block};
     use crate::{Mcs, Prbs, Sinr};
     use airwnd_kernel::Direction;

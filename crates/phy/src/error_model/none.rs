@@ -1,8 +1,9 @@
 //! Error-free channel.
 
-use super::{ErrorModel, SoftBits, Transmission};
+use super::{ErrorModel, SoftBits};
+use crate::{Scheme, Sinr};
 use airwnd_catalog::Params;
-use airwnd_units::Bytes;
+use airwnd_units::{Bytes, Db};
 
 /// None: every block is decoded at its first transmission on any channel.
 ///
@@ -23,9 +24,18 @@ impl NoErrors {
 }
 
 impl ErrorModel for NoErrors {
-    fn receive(&self, before: SoftBits, _transmission: &Transmission) -> SoftBits {
+    fn loss(&self, _scheme: Scheme) -> Db {
+        Db(0.0)
+    }
+
+    fn information(&self, _scheme: Scheme, _sinr: Sinr) -> f64 {
+        1.0
+    }
+
+    fn receive_mean(&self, before: SoftBits, _scheme: Scheme, _block: Bytes, _mean: f64) -> SoftBits {
         before
     }
+
     fn block_error(&self, _block: Bytes, _soft: SoftBits) -> f64 {
         0.0
     }
@@ -34,6 +44,7 @@ impl ErrorModel for NoErrors {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error_model::Transmission;
     use crate::tables::scheme;
     use crate::{Mcs, Sinr};
     use airwnd_units::Db;

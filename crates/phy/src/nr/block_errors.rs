@@ -4,8 +4,7 @@ use super::ldpc::{self, BlockErrors, Combining};
 use super::tables::CodeRate;
 use super::transport_block::{Segmentation, segment};
 use crate::Scheme;
-use crate::bit_channel::information;
-use crate::error_model::{ErrorModel, SoftBits, Transmission};
+use crate::error_model::{ErrorModel, SoftBits};
 use airwnd_units::{Bytes, Db};
 
 /// The error model of NR: [`BlockErrors`] with combining by HARQ and a receiver loss.
@@ -33,11 +32,13 @@ fn cut(block: Bytes, scheme: Scheme) -> Segmentation {
 }
 
 impl ErrorModel for NrBlockErrors {
-    fn receive(&self, before: SoftBits, transmission: &Transmission) -> SoftBits {
-        let Transmission { scheme, block, sinr } = *transmission;
+    fn loss(&self, _scheme: Scheme) -> Db {
+        self.loss
+    }
+
+    fn receive_mean(&self, before: SoftBits, scheme: Scheme, block: Bytes, mean: f64) -> SoftBits {
         let cut = cut(block, scheme);
         let coded = libm::round(f64::from(cut.blocks * cut.filled) / scheme.rate) as u32;
-        let mean = sinr.mean(|sinr| information(scheme.modulation, sinr - self.loss));
         let soft = ldpc::SoftBits { coded: before.coded, information: before.information };
         let soft = soft.receive_mean(self.combining, scheme.modulation, coded, mean);
         SoftBits { coded: soft.coded, information: soft.information, scheme, uncounted: None }
@@ -53,6 +54,7 @@ impl ErrorModel for NrBlockErrors {
 mod tests {
     use super::super::tables::Table;
     use super::*;
+    use crate::error_model::Transmission;
     use crate::error_model::block_error_curves::Curve;
     use crate::{Mcs, Sinr};
 
