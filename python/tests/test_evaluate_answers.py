@@ -30,7 +30,8 @@ def evaluated(candidate: str, store: Store, *only: str) -> dict[str, CriterionRe
     return {each.entry.id: each for each in results}
 
 
-# Rows that the sabotage must fail, and rows that it must not: the others are close to their thresholds.
+# Rows that the sabotage must fail, and rows that it must not: the others are close to their thresholds. DelayBlind leaves
+# its neighbour so little that a misbehaving receiver changes it by an undefined factor (7.6).
 SABOTAGED = {
     "Sound": (
         "",
@@ -51,7 +52,7 @@ SABOTAGED = {
     ),
     "DelayBlind": (
         "5.1.3 5.2-starvation 5.2.1 5.2.2 6.3 6.4 7.1 7.2 7.3",
-        "5.1.2 6.1 7.4 7.6 7.8 7.9",
+        "5.1.2 6.1 7.4 7.8 7.9",
     ),
 }
 
