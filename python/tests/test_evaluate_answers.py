@@ -30,8 +30,8 @@ def evaluated(candidate: str, store: Store, *only: str) -> dict[str, CriterionRe
     return {each.entry.id: each for each in results}
 
 
-# Rows that the sabotage must fail, and rows that it must not: the others are close to their thresholds. DelayBlind leaves
-# its neighbour so little that a misbehaving receiver changes it by an undefined factor (7.6).
+# Rows that the sabotage must fail, and rows that it must not: the others are close to their thresholds.
+# DelayBlind leaves its neighbour so little that a misbehaving receiver cannot harm it further (7.6).
 SABOTAGED = {
     "Sound": (
         "",
