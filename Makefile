@@ -55,7 +55,7 @@ dist: $(VENV)/requirements
 
 # `airwnd-guard`, static and without Python, for each target that `rustup target add` has installed. Rust brings the
 # C library and a linker; zig compiles the eBPF programs.
-GUARD_TARGETS ?= $(filter %-linux-musl,$(shell rustup target list --installed))
+GUARD_TARGETS ?= $(filter %-linux-musl %-linux-musleabihf,$(shell rustup target list --installed))
 .PHONY: guard-static
 guard-static: $(VENV)/requirements
 	@[ -n "$(GUARD_TARGETS)" ] || { echo 'guard-static: run first: rustup target add x86_64-unknown-linux-musl' >&2; exit 1; }
@@ -228,7 +228,8 @@ python-tests: python-lint
 
 # Tests that take minutes and rarely fail: ten thousand random handovers, a hundred thousand scenarios, the site, a
 # wheel. The numbers of generated scenarios and range ends are in out/steps/.
-NIGHTLY := nightly-lint nightly-fuzz nightly-web nightly-rust nightly-adapters nightly-scenarios nightly-python
+NIGHTLY := nightly-lint nightly-fuzz nightly-web nightly-rust nightly-adapters nightly-routers nightly-scenarios \
+	nightly-python
 .PHONY: $(NIGHTLY)
 nightly: setup linux
 	$(call STEPS,$(NIGHTLY))
@@ -249,6 +250,12 @@ nightly-rust:
 nightly-adapters:
 	@$(STEP) adapters 'Tests of outside stacks' -- cargo test --locked --no-fail-fast \
 		-p airwnd-linklevel -p airwnd-quinn -p airwnd-s2n -p airwnd-smoltcp -p airwnd-str0m
+
+# Types of C differ between the processors of routers: `char` is unsigned on ARM.
+nightly-routers:
+	@for target in $(GUARD_TARGETS); do \
+		$(STEP) routers "Guard for $$target" -- \
+			cargo check --locked -p airwnd-guard --bin airwnd-guard --target $$target || exit 1; done
 
 nightly-scenarios:
 	@$(STEP) scenarios 'Generated scenarios' -- cargo test -p airwnd-attack --locked -- --ignored --nocapture

@@ -22,6 +22,7 @@ from airwnd.results.sweep import SweepData
 from airwnd.scenario.packet import Packet
 from airwnd.study import batch
 from airwnd.study.environment import Environment, Step, log_utility
+from airwnd.study.evaluate.suite import LEVELS, CriterionEntry, Suite, included
 from airwnd.study.reproduce.statistics import Interval, interval
 from airwnd.study.sweeps.comparison import Difference
 from airwnd.study.trial import Report
@@ -44,6 +45,22 @@ def families() -> str:
     first = ["scenario", "tcp", "presets", "results"]
     pages = "\n".join([*first, *sorted(found - set(first))])
     return f"```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
+
+
+def coverage() -> str:
+    """Return a table of the criteria of the included suites."""
+    rows = [
+        f"| `{name}` | {each.id} | {LEVELS[each.level]} | {each.title} | {_run_in(each)} |"
+        for name in included()
+        for each in Suite.load(name).entry.criterion
+    ]
+    return "\n".join(["| Suite | Criterion | Level | Title | Run in |", "|---|---|---|---|---|", *rows, ""])
+
+
+def _run_in(criterion: CriterionEntry) -> str:
+    """Name the scenarios of a criterion, and what of it is not evaluated."""
+    run = ", ".join(dict.fromkeys(f"`{check.scenario}`" for check in criterion.check))
+    return " ".join(filter(None, [run, criterion.not_evaluated and f"Not: {criterion.not_evaluated}"]))
 
 
 def commands() -> str:
@@ -125,6 +142,7 @@ PARTS = {
     "docs/reference/README": families,
     "docs/command-line": commands,
     "docs/python-api": names,
+    "docs/suites": coverage,
 }
 
 

@@ -59,7 +59,7 @@ BESIDE = ("nothing", "upload", "cubic", "quic", "four", *FLENT)
 CONTROLS = ("none", "standing", "drwa", "shape")
 """``shape``: ``standing`` and shapers of both directions."""
 PLACES = ("receiver", "router")
-SHOWN = ("wire-10", "wire-50-5", "walking", "nr-driving")
+SHOWN = ("wire-10", "wire-50-5", "walking")
 """Links of the table."""
 KEYS = ("link", "place", "beside", "control", "run")
 IPERF_PORT, QUIC_PORT = 5999, 4433

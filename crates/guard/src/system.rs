@@ -218,7 +218,7 @@ pub(crate) fn close_others(kept: OwnedFd) -> io::Result<OwnedFd> {
     // the first descriptor becomes that of the value that is returned.
     unsafe {
         Errno::result(libc::dup2(kept.into_raw_fd(), 0))?;
-        Errno::result(libc::close_range(1, libc::c_uint::MAX, 0))?;
+        Errno::result(libc::syscall(libc::SYS_close_range, 1, libc::c_uint::MAX, 0))?;
         Ok(OwnedFd::from_raw_fd(0))
     }
 }

@@ -34,7 +34,7 @@ fn attach(file: &File, name: &str, framing: Framing) -> Result<String, Errno> {
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     assert!(name.len() < request.ifr_name.len(), "name of a device: {name}");
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
-        *to = from.cast_signed();
+        *to = libc::c_char::from_ne_bytes([from]);
     }
     let header = if framing == Framing::Offload { libc::IFF_VNET_HDR } else { 0 };
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | header) as libc::c_short;
@@ -45,7 +45,7 @@ fn attach(file: &File, name: &str, framing: Framing) -> Result<String, Errno> {
         // SAFETY: TUNSETOFFLOAD takes an integer.
         unsafe { set_offload(file.as_raw_fd(), offloads as i32) }?;
     }
-    let name = request.ifr_name.iter().map(|&byte| byte.cast_unsigned()).take_while(|&byte| byte != 0);
+    let name = request.ifr_name.iter().map(|&byte| byte.to_ne_bytes()[0]).take_while(|&byte| byte != 0);
     Ok(name.map(char::from).collect())
 }
 

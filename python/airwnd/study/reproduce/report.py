@@ -6,7 +6,6 @@
     out/verdicts.csv                  all claims with their verdicts, to compare two reproductions by `diff`
     out/<paper>/index.html            the paper's experiments
     out/<paper>/<figure>/set-ups.html checks and numbers in set-ups other than the shown one
-    out/assets/                       the script that draws the figures, shared by all pages
     out/<paper>/<figure>/             plots, results.csv, results.json, and runs/ with the finished runs
 
 The pages need only this folder, and no network. They refer to its files by relative paths, so that the folder
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airwnd.plots import style
-from airwnd.study.reproduce import figures, findings, interactive
+from airwnd.study.reproduce import figures, findings
 from airwnd.study.reproduce.findings import ClaimText, Findings, PaperText
 from airwnd.study.reproduce.paper import Paper
 from airwnd.study.reproduce.runner import Results
@@ -44,10 +43,6 @@ SETUPS = "set-ups.html"
 TABLES = "tables.html"
 #: Cells of all tables of an experiment on the page of its paper.
 MAX_CELLS = 1000
-ASSETS = "assets"
-PLOTLY = "plotly-basic.min.js"
-"""The script: plotly.js's distribution of its basic traces; its licence is next to it."""
-_PLOTLY_LICENCE = "plotly-basic.LICENSE"
 
 
 def write(results: Results, root: Path) -> Findings:
@@ -91,9 +86,6 @@ def write_pages(root: Path, papers: Sequence[Paper] = ()) -> Path:
         )
         for key, card in sorted(cards.items())
     ]
-    (root / ASSETS).mkdir(exist_ok=True)
-    for name in (PLOTLY, _PLOTLY_LICENCE):
-        write_atomically(root / ASSETS / name, _static(name))
     for report in reports:
         if report.experiments:
             write_atomically(root / report.paper["key"] / PAGE, page("paper.html.j2", report=report))
@@ -206,7 +198,6 @@ def _templates() -> "jinja2.Environment":
     templates = environment("airwnd.study.reproduce")
     templates.filters["seconds"] = seconds_text
     templates.filters["prose"] = _prose
-    templates.filters["drawing"] = interactive.figure
     templates.globals["static"] = _static
     templates.globals["signs"] = {
         Verdict.HOLDS: "✓",
@@ -219,8 +210,6 @@ def _templates() -> "jinja2.Environment":
     templates.globals["setups"] = SETUPS
     templates.globals["tables"] = TABLES
     templates.tests["large"] = _is_large
-    templates.globals["plotly"] = f"../{ASSETS}/{PLOTLY}"
-    templates.globals["dark"] = interactive.DARK
     templates.globals["min_seeds"] = MIN_SEEDS
     classes: dict[Any, str] = {**CLASSES, None: "none", NO_RESULT: "none"}
     templates.globals["classes"] = classes
