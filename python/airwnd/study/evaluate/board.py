@@ -69,8 +69,9 @@ class Group:
     def criteria(self) -> list[CriterionText]:
         """The criteria that some entry has, beginning with those of the longest report."""
         found: dict[str, CriterionText] = {}
-        for entry in sorted(self.entries, key=lambda each: -len(each.suite.criteria)):
-            found = {**found, **{each.id: each for each in entry.suite.criteria if each.id not in found}}
+        for entry in sorted(self.entries, key=lambda entry: -len(entry.suite.criteria)):
+            for each in entry.suite.criteria:
+                found.setdefault(each.id, each)
         return list(found.values())
 
     def picture(self) -> "Markup | None":
