@@ -172,6 +172,13 @@ $(WEB)/node_modules: crates/web/site/package-lock.json
 	npm ci --silent --prefix $(WEB)
 	touch $@
 
+# Types of the pages' JavaScript, against those of the engine's interface. The explorer is checked without those of
+# missing annotations and of null.
+.PHONY: web-lint
+web-lint: $(WEB)/airwnd_web_bg.wasm
+	$(WEB)/node_modules/.bin/tsc -p crates/web/site/types
+	$(WEB)/node_modules/.bin/tsc -p crates/web/site/types/explorer.json
+
 # The engine with the plug-ins of a crate, in target/release, for `airwnd --engine`.
 .PHONY: engine
 engine: $(VENV)/requirements
@@ -242,6 +249,7 @@ nightly-fuzz:
 
 nightly-web:
 	@$(STEP) web 'Page with the cell' -- $(MAKE) --no-print-directory web
+	@$(STEP) web-lint 'Types of the pages' -- $(MAKE) --no-print-directory web-lint
 
 nightly-rust:
 	@$(STEP) rust 'Rust tests' -- \
@@ -356,8 +364,7 @@ format: $(VENV)/requirements
 
 # Pins exact versions of all dependencies that pyproject.toml requires.
 lock:
-	$(BIN)/python -m piptools compile --quiet --strip-extras --generate-hashes --allow-unsafe \
-		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+	$(BIN)/uv pip compile --quiet --generate-hashes --python $(BIN)/python --custom-compile-command 'make lock' \
 		--extra dask --extra gym --extra pandas --extra docs --extra dev --output-file requirements.lock pyproject.toml
 
 clean:

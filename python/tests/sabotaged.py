@@ -2,6 +2,8 @@
 
 # ruff: noqa: ARG002 (the methods of a sender have their arguments, needed or not)
 import math
+import os
+import sys
 import time
 
 import airwnd
@@ -98,3 +100,55 @@ class NotANumber(_Reno):
 
     def on_ack(self, ack: airwnd.Ack) -> None:
         self.cwnd_bytes = math.nan
+
+
+class Infinite(_Reno):
+    """Sets the window to infinity."""
+
+    def on_ack(self, ack: airwnd.Ack) -> None:
+        self.cwnd_bytes = math.inf
+
+
+class Negative(_Reno):
+    """Sets the window to a negative number."""
+
+    def on_ack(self, ack: airwnd.Ack) -> None:
+        self.cwnd_bytes = -1
+
+
+class Text(_Reno):
+    """Sets the window to text."""
+
+    def on_ack(self, ack: airwnd.Ack) -> None:
+        self.cwnd_bytes = "large"  # type: ignore[assignment]
+
+
+class Exits(_Reno):
+    """Ends the interpreter."""
+
+    def on_ack(self, ack: airwnd.Ack) -> None:
+        sys.exit(3)
+
+
+class Forks(_Reno):
+    """Forks the process at each ACK."""
+
+    def on_ack(self, ack: airwnd.Ack) -> None:
+        os.fork()
+        super().on_ack(ack)
+
+
+class Ends(_Reno):
+    """Ends the process."""
+
+    def on_ack(self, ack: airwnd.Ack) -> None:
+        os._exit(7)
+
+
+class Prints(_Reno):
+    """Writes ten kilobytes at each ACK."""
+
+    def on_ack(self, ack: airwnd.Ack) -> None:
+        print("x" * 10_000)  # noqa: T201
+        print("y" * 10_000, file=sys.stderr)  # noqa: T201
+        super().on_ack(ack)

@@ -258,7 +258,7 @@ def test_the_line_of_a_frontier_joins_pareto_optimal_points() -> None:
     assert found["optimal"] == [(10, 1), (20, 3), (50, 4)]
     with style.styled():
         (joined, *_) = figures.draw(found).axes[0].lines
-    assert (list(joined.get_xdata()), list(joined.get_ydata())) == ([10, 20, 50], [1, 3, 4])
+    assert joined.get_xydata().tolist() == [[10, 1], [20, 3], [50, 4]]
 
 
 def test_identical_runs_are_one_point_with_two_names() -> None:

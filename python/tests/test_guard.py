@@ -7,17 +7,23 @@ import shlex
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from airwnd.cli.guard import table
+from airwnd.guard.inside import remeasured
 from airwnd.guard.session import Measured, missing
 from airwnd.plots.guard import Half, plot_halves
 from airwnd.plots.save import save
 
 from .conftest import Cli
 from .linux import run_in_linux
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PLACES = ("windows of this host", "windows on a router", "shapers")
 
@@ -196,8 +202,34 @@ def test_the_picture_has_ping_and_throughput_of_both_halves(tmp_path: Path) -> N
     assert bottom.get_lines()[0].get_ydata()[-1] == pytest.approx(8.0)  # type: ignore[index]
     for suffix in ("png", "svg", "pdf"):
         save(figure, tmp_path / f"picture.{suffix}")
+    marked = plot_halves([halves()[0], replace(halves()[1], measured_s=(5.0, 5.2))])
+    for axes in marked.axes:
+        (band,) = axes.patches
+        # The throughput is a mean over half a second.
+        assert (band.get_x(), band.get_width()) == pytest.approx((5.0, 0.7))  # type: ignore[attr-defined]
+    assert legend(marked) == ["without the guard", "with the guard, drwa", "minimum RTT measured again"]
     # A transfer that ended before anything was measured.
     plot_halves([Half("a", [], []), Half("b", [], [])])
+
+
+def legend(figure: "Figure") -> list[str]:
+    found = figure.axes[0].get_legend()
+    assert found
+    return [text.get_text() for text in found.get_texts()]
+
+
+def test_the_interval_of_a_new_measurement_is_that_of_the_own_flows(tmp_path: Path) -> None:
+    own, other = tmp_path.stat().st_ino, 1
+
+    def state(*flows: tuple[int, list[float] | None]) -> str:
+        rows = [{"cgroup": cgroup, "measured_s": measured} for cgroup, measured in flows]
+        return json.dumps({"places": [{"place": "receiver", "flows": rows}]})
+
+    def found(*states: str) -> list[float] | None:
+        return remeasured(["printf", "%s\\n", *states], tmp_path)
+
+    assert found(state((other, [1.0, 1.2])), state((own, None))) is None
+    assert found(state((other, [1.0, 1.2]), (own, None)), state((own, [3.0, 3.2]))) == [3.0, 3.2]
 
 
 @pytest.mark.nightly

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from scipy.stats import qmc
 
 from airwnd.study.reproduce.design import Experiment
 from airwnd.study.reproduce.likeliest import fit as fitting
@@ -28,6 +29,7 @@ from airwnd.study.reproduce.likeliest.race import (
     OutOfTimeError,
     Plan,
     combinations,
+    design,
     neighbours,
     race,
 )
@@ -196,6 +198,14 @@ class Oracle:
         noise = float(random.normal()) / math.sqrt(self.seeds[each])
         pairs = zip(each, HIDDEN, SIZES, strict=False)
         return noise - 10.0 * sum(abs(int(a) - int(b)) / size for a, b, size in pairs)
+
+
+@pytest.mark.parametrize(("levels", "count"), [((2, 3, 5), 8), ((4,), 9), ((2, 2, 7, 3, 2, 3, 4), 50)])
+def test_a_design_is_the_latin_hypercube_of_scipy(levels: tuple[int, ...], count: int) -> None:
+    axes = [tuple(str(level) for level in range(number)) for number in levels]
+    points = qmc.LatinHypercube(d=len(axes), rng=1).random(count)
+    expected = [tuple(str(int(value * n)) for value, n in zip(each, levels, strict=True)) for each in points]
+    assert design(axes, count) == list(dict.fromkeys(expected))
 
 
 def test_a_large_product_is_searched_by_a_design_and_by_neighbours() -> None:

@@ -685,6 +685,22 @@ def test_the_guide_has_the_results_of_its_classes(label: str, key: str, value: o
 
 
 @pytest.mark.parametrize(
+    ("label", "target_s"),
+    [("CUBIC", None), ("Gentle, 100 ms", 0.1), ("Gentle, 50 ms", 0.05), ("Gentle, 20 ms", 0.02)],
+)
+def test_the_guide_has_the_noise_of_the_rtt(label: str, target_s: float | None) -> None:
+    guide = (ROOT / "docs" / "how-to" / "write-a-plugin.md").read_text(encoding="utf-8")
+    text = guide.split("`idle.toml`, one UE:", 1)[1].split("```toml", 1)[1].split("```", 1)[0]
+    folder = ROOT / "examples" / "python-plugin"
+    gentle = {"kind": "python", "class": "gentle.py:Gentle", "target_s": target_s}
+    scenario = Scenario.from_toml(text, str(folder / "idle.toml"), allow_code=True)
+    run = scenario.with_({"flow[0].cc": gentle if target_s else "cubic"}).run(seed=1)
+    flow = run.flows.row(0, named=True)
+    delays = [f"{flow[column]:.0f} ms" for column in ("delay_ms_mean", "rtt_ms_mean", "rtt_ms_p95")]
+    assert " | ".join([f"| {label}", f"{flow['goodput_kbps'] / 1e3:.1f} Mbit/s", *delays]) in guide
+
+
+@pytest.mark.parametrize(
     ("label", "value"),
     [
         ("maximum throughput (`mt`)", "mt"),

@@ -19,6 +19,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from airwnd import Scenario, _native
+from airwnd.scenario.play.showing import packed
 from airwnd.study.reproduce import again, search
 from airwnd.study.reproduce.claims import judge
 from airwnd.study.reproduce.design import Experiment
@@ -395,18 +396,30 @@ def test_a_replay_is_the_same_run(open_web: OpenWeb) -> None:
             "#cc=<img src=x onerror=alert(1)>",
             "cc: unknown value `<img src=x onerror=alert(1)>`; expected newreno, ",
         ),
-        ("#ues=1e9", "ues: `1e9` is not a whole number from 0 to 300"),
-        ("#ues=-1", "ues: `-1` is not a whole number from 0 to 300"),
+        ("#ues=1e9", "ues: `1e9` is not a whole number from 0 to 999"),
+        ("#ues=-1", "ues: `-1` is not a whole number from 0 to 999"),
         ("#__proto__=1", "unknown setting `__proto__`"),
         ("#cc=constructor", "cc: unknown value `constructor`"),
         ("#toml=%3Cscript%3E", "toml: not a packed scenario"),
         ("#toml=AAAA", "toml: not a packed scenario of at most 64000 bytes"),
         ("#at=0:<img src=x>", "at: `0:<img src=x>` are no places; expected number:east,north;"),
         ("#at=0:9999,0", "at: `0:9999,0` are no places"),
-        ("#at=999:1,1", "at: `999:1,1` are no places"),
+        ("#at=1000:1,1", "at: `1000:1,1` are no places"),
         ("#tour=7", "tour: expected a step from 1 to 6"),
+        ("#toml=A", "toml: not a packed scenario of at most 64000 bytes"),
+        ("#toml=", "toml: not a packed scenario"),
+        ("#toml=" + "A" * 1_900_000, "toml: not a packed scenario"),
+        # A megabyte of zeros that is short in the address.
+        (f"#toml={packed(chr(0) * 1_000_000)}", "toml: not a packed scenario of at most 64000 bytes"),
+        (f"#{'x' * 1_900_000}=1", f"unknown setting `{'x' * 40}…`"),
+        ("#ues=NaN", "ues: `NaN` is not a whole number from 0 to 999"),
+        ("#ues=\u0663", "ues: `\u0663` is not a whole number from 0 to 999"),
+        ("#seed=" + "9" * 400, f"seed: `{'9' * 40}…` is not a whole number from 0 to 4294967295"),
+        # Letters from right to left, and a line break, would make a text of ours read otherwise.
+        ("#cc=cubic%E2%80%AE%E2%80%A8%00", "cc: unknown value `cubic\\u{202e}\\u{2028}\\u{0}`; expected"),
         ("#pace=toString", "pace: unknown value `toString`"),
     ],
+    ids=lambda text: ascii(text[:30]),
 )
 def test_a_hostile_address_is_one_line(open_web: OpenWeb, fragment: str, message: str) -> None:
     page = open_web(fragment)
@@ -427,7 +440,16 @@ def test_a_hostile_address_is_one_line(open_web: OpenWeb, fragment: str, message
             'name = "<img src=x onerror=alert(1)>"\nduration = "0s"\n[[site]]\n[[ue]]\n[[flow]]',
             "scenario:2: duration",
         ),
+        ("a = " + "[" * 60_000, "scenario:1: not valid TOML"),
+        ("a" + ".a" * 30_000 + " = 1", "scenario: not valid TOML"),
+        ('duration = "1s"\n[[ue]]\ncount = 9999999999999999999999', "scenario:3: ue[0].count: "),
+        ("duration = inf\n[[site]]\n[[ue]]\n[[flow]]", "scenario:1: duration: expected a time"),
+        (
+            'duration = "1s"\n[[site]]\n[[ue]]\n[[flow]]\ncc = "cubic\u202e\u2028"',
+            "scenario:5: flow[0].cc: unknown cc `cubic\\u{202e}\\u{2028}`",
+        ),
     ],
+    ids=lambda text: ascii(text[:30]),
 )
 def test_a_hostile_scenario_is_one_line(open_web: OpenWeb, toml: str, message: str) -> None:
     page = open_web()

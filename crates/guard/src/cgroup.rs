@@ -73,9 +73,9 @@ pub(crate) fn is_root(folder: &Path) -> bool {
     is_cgroup(folder) && !folder.join("cgroup.type").exists()
 }
 
-/// Returns the cgroup of all processes.
+/// Returns the cgroup of all processes; in a container, that of its processes, which is mounted in place of the root.
 pub(crate) fn root() -> Result<PathBuf, Error> {
-    FOLDERS.iter().map(PathBuf::from).find(|folder| is_root(folder)).ok_or_else(missing)
+    FOLDERS.iter().map(PathBuf::from).find(|folder| is_cgroup(folder)).ok_or_else(missing)
 }
 
 fn missing() -> Error {

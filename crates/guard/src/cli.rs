@@ -164,7 +164,7 @@ struct Run {
     /// Guard the sockets of this cgroup (version 2) and of those below; repeatable
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     cgroup: Vec<PathBuf>,
-    /// Guard all sockets of the machine: the root cgroup
+    /// Guard all sockets of the machine, or of the container: the root cgroup
     #[arg(long)]
     all: bool,
     /// On a router: guard what is forwarded to this interface, which leads to the receivers; repeatable

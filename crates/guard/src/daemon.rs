@@ -18,11 +18,15 @@ use airwnd_units::{Span, Time};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::net;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -123,6 +127,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     give_up_privileges(&daemon.stations, &options.source)?;
     system::return_free_memory();
     eprintln!("guarding");
+    if let Some(socket) = std::env::var_os("NOTIFY_SOCKET") {
+        // Without a manager that listens the guard guards as well.
+        let _ = report_ready(&socket);
+    }
     let mut is_busy = false;
     loop {
         let mut is_hangup = false;
@@ -413,6 +421,15 @@ fn beat(stations: &mut [Station], now: Time) -> Result<(), Error> {
     stations.iter_mut().try_for_each(|Station { place, policy }| {
         place.maps_mut().allow_until(now + ALLOWANCE, policy.report_interval())
     })
+}
+
+/// Reports to the service manager that the service has started (sd_notify(3)). An abstract address begins with `@`.
+fn report_ready(address: &OsStr) -> io::Result<()> {
+    let address = match address.as_bytes() {
+        [b'@', name @ ..] => net::SocketAddr::from_abstract_name(name)?,
+        path => net::SocketAddr::from_pathname(OsStr::from_bytes(path))?,
+    };
+    net::UnixDatagram::unbound()?.send_to_addr(b"READY=1", &address).map(drop)
 }
 
 #[cfg(test)]

@@ -91,16 +91,18 @@ impl Place {
         }
     }
 
-    fn run(&self, command: &[&str]) {
+    /// Runs a command of the running system, and returns whether it succeeds; elsewhere does nothing.
+    fn run(&self, command: &[&str]) -> bool {
         if !self.is_running() {
-            return;
+            return true;
         }
         say(&format!("run: {}", command.join(" ")));
         match Command::new(command[0]).args(&command[1..]).status() {
-            Ok(status) if status.success() => {}
+            Ok(status) if status.success() => return true,
             Ok(status) => eprintln!("{}: {status}", command[0]),
             Err(why) => eprintln!("{}", Error::failed(command[0], &why)),
         }
+        false
     }
 }
 
@@ -136,14 +138,19 @@ pub(crate) fn install(place: &Place, service: &Service) -> Result<(), Error> {
         }
     }
     say(&place.at(LIST).display());
-    match init {
+    let is_started = match init {
         Init::Systemd => {
-            place.run(&["systemctl", "daemon-reload"]);
-            place.run(&["systemctl", "restart", "airwnd-guard"]);
+            place.run(&["systemctl", "daemon-reload"]) && place.run(&["systemctl", "restart", "airwnd-guard"])
         }
         Init::Procd => place.run(&["/etc/init.d/airwnd-guard", "restart"]),
+    };
+    if is_started {
+        return Ok(());
     }
-    Ok(())
+    let log = if init == Init::Systemd { "journalctl -u airwnd-guard" } else { "logread -e airwnd-guard" };
+    Err(Error::new(format!(
+        "installed, but not started: `{log}` says why; `airwnd guard uninstall` undoes it"
+    )))
 }
 
 /// Ends the service and removes everything that `install` has made.
@@ -374,7 +381,7 @@ mod tests {
             "ExecStart={command} --forward \"lan0\" --forward \"lan1\" --rwnd \"{{kind = \\\"drwa\\\"}}\""
         );
         assert!(unit.lines().any(|line| line == start), "{unit}");
-        assert!(unit.contains("\nMemoryMax="));
+        assert!(unit.contains("\nType=notify\n") && unit.contains("\nMemoryMax="));
         assert!(!root.0.join("usr").exists(), "the command is there already");
         let link = fs::read(root.0.join("etc/systemd/system/multi-user.target.wants/airwnd-guard.service"));
         assert_eq!(link.unwrap(), unit.as_bytes());

@@ -72,6 +72,7 @@ fn flow(now: Time, status: &Status) -> Value {
         "rate_kbps": status.rate.as_kbps(),
         "rtt_ms": millis(status.rtt),
         "rtt_ms_min": millis(status.min_rtt),
+        "measured_s": status.measured.map(|(from, until)| [from.as_secs(), until.as_secs()]),
         "received_bytes": status.received.0,
         "offered_bytes": status.offered.0,
         "window_bytes": bytes(wanted),

@@ -61,6 +61,7 @@ struct Path {
 
 #[derive(Clone, Copy, Debug)]
 struct Dip {
+    from: Time,
     drained: Time,
     until: Time,
     is_over: bool,
@@ -126,7 +127,7 @@ impl Paths {
         let is_allowed = self.dips.get(&key.0).is_none_or(|dip| dip.is_over && now.since(dip.until) >= first);
         if is_stale && is_allowed {
             let length = (rtt * DIP_ROUNDS).max(SHORTEST_DIP);
-            let dip = Dip { drained: now + length / 2, until: now + length, is_over: false };
+            let dip = Dip { from: now, drained: now + length / 2, until: now + length, is_over: false };
             self.dips.insert(key.0, dip);
         }
     }
@@ -134,6 +135,11 @@ impl Paths {
     /// Returns whether the connections over this interface are to have a small window now.
     pub fn is_dip(&self, now: Time, interface: u32) -> bool {
         self.dips.get(&interface).is_some_and(|dip| now < dip.until)
+    }
+
+    /// Returns beginning and end of the current or last dip of an interface; `None`: none for some time.
+    pub fn last_dip(&self, interface: u32) -> Option<(Time, Time)> {
+        self.dips.get(&interface).map(|dip| (dip.from, dip.until))
     }
 
     fn end_dip(&mut self, now: Time, interface: u32) {
@@ -237,11 +243,13 @@ mod tests {
     fn a_dip_without_an_rtt_is_not_repeated_at_once() {
         let mut paths = Paths::new(Span::from_secs(10));
         paths.add(at(0), KEY, Span::from_millis(20));
-        let is_dip = |ms: &u64| {
+        let mut is_dip = |ms: &u64| {
             paths.measure_again(at(*ms), KEY, Span::from_millis(20));
             paths.is_dip(at(*ms), KEY.0)
         };
         // After 1 s and, 1 s after its end, again.
-        assert_eq!((0..3000).filter(is_dip).count(), 400);
+        assert_eq!((0..3000).filter(&mut is_dip).count(), 400);
+        assert_eq!(paths.last_dip(KEY.0), Some((at(2200), at(2400))));
+        assert_eq!(paths.last_dip(KEY.0 + 1), None);
     }
 }

@@ -108,6 +108,8 @@ pub struct Status {
     pub rtt: Option<Span>,
     /// Least RTT of the path; `None`: unknown.
     pub min_rtt: Option<Span>,
+    /// Beginning and end of the current or last interval in which it was measured again; `None`: not for some time.
+    pub measured: Option<(Time, Time)>,
     /// Bytes received in order since the flow was first seen.
     pub received: Bytes,
     /// Bytes offered and not yet received.
@@ -577,6 +579,7 @@ impl Flow {
             rate: self.round.rate,
             rtt: self.rtt(),
             min_rtt: min_rtt(paths, self.path, self.lan()),
+            measured: paths.last_dip(self.path.0),
             received: Bytes(self.observer.received()),
             offered: Bytes(u64::from(self.observer.offered())),
             clamp: self.clamp,

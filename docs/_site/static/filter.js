@@ -1,20 +1,20 @@
 // A search box that filters the entries of a page: only entries that contain all typed words remain.
 "use strict";
 
-const article = document.querySelector("article");
-const entries = [...article.querySelectorAll("section section section")];
-const parts = [...article.querySelectorAll("section > section")].filter((part) => part.querySelector("section"));
-const rows = [...article.querySelectorAll("table tbody tr")];
+const article = /** @type {HTMLElement} */ (document.querySelector("article"));
+const entries = sections("section section section");
+const parts = sections("section > section").filter((part) => part.querySelector("section"));
+const rows = /** @type {HTMLElement[]} */ ([...article.querySelectorAll("table tbody tr")]);
 const inSidebar = new Map(
-  [...document.querySelectorAll(".toc-tree a")].map((link) => [link.hash.slice(1), link.closest("li")]),
+  /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll(".toc-tree a")]).map((link) => [link.hash.slice(1), link.closest("li")]),
 );
 
 const box = document.createElement("div");
 box.className = "filter";
 box.innerHTML = '<input type="search" placeholder="Filter entries: words such as uplink HARQ"'
   + ' aria-label="Filter entries"><output></output>';
-article.querySelector("h1").after(box);
-const [input, output] = box.children;
+article.querySelector("h1")?.after(box);
+const [input, output] = /** @type {[HTMLInputElement, HTMLOutputElement]} */ (/** @type {unknown} */ (box.children));
 
 // A link may set the filter: limits.html?filter=uplink.
 input.value = new URLSearchParams(location.search).get("filter") ?? "";
@@ -22,19 +22,24 @@ input.addEventListener("input", filter);
 window.addEventListener("hashchange", reveal);
 filter();
 
+/** Sections of the page. */
+function sections(/** @type {string} */ selector) {
+  return /** @type {HTMLElement[]} */ ([...article.querySelectorAll(selector)]);
+}
+
 function filter() {
   const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const matches = (element) => {
-    const text = element.textContent.toLowerCase();
+  const matches = (/** @type {HTMLElement | null} */ element) => {
+    const text = element?.textContent.toLowerCase() ?? "";
     return words.every((word) => text.includes(word));
   };
   for (const entry of entries) show(entry, matches(entry));
-  for (const row of rows) show(row, matches(document.getElementById(row.querySelector("a").hash.slice(1))));
+  for (const row of rows) show(row, matches(document.getElementById(row.querySelector("a")?.hash.slice(1) ?? "")));
   for (const part of parts) show(part, entries.some((entry) => part.contains(entry) && !entry.hidden));
   output.textContent = `${entries.filter((entry) => !entry.hidden).length} of ${entries.length} entries`;
 }
 
-function show(element, visible) {
+function show(/** @type {HTMLElement} */ element, /** @type {boolean} */ visible) {
   element.hidden = !visible;
   const item = element.id && inSidebar.get(element.id);
   if (item) item.hidden = !visible;
@@ -45,6 +50,6 @@ function reveal() {
   if (document.getElementById(location.hash.slice(1))?.hidden) {
     input.value = "";
     filter();
-    document.getElementById(location.hash.slice(1)).scrollIntoView();
+    document.getElementById(location.hash.slice(1))?.scrollIntoView();
   }
 }

@@ -10,49 +10,69 @@ const STEP_S = 0.25;
 
 const COLUMNS = ["time_s", "throughput_kbps", "delay_ms"];
 
-const isScenario = (text) => /^\[\[flow\]\]/m.test(text) && /^\[\[(site|link)\]\]/m.test(text);
+const isScenario = (/** @type {string} */ text) => /^\[\[flow\]\]/m.test(text) && /^\[\[(site|link)\]\]/m.test(text);
+/** @type {Promise<{ compiled: WebAssembly.Module, worker: string }> | null} */
 let loading = null;
 
+/**
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
+ * @param {(Node | string)[]} children
+ */
 function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
   made.append(...children);
   return made;
 }
 
+const here = /** @type {HTMLScriptElement} */ (document.currentScript).src;
+
 /** Loads the engine once. Scripts work from disk, where `fetch` does not. */
 function engine() {
-  loading ??= new Promise((resolve, reject) => {
+  if (loading) return loading;
+  /** @type {Promise<NonNullable<typeof airwndEngine>>} */
+  const loaded = new Promise((resolve, reject) => {
     const script = element("script", { src: new URL("live-engine.js", here).href, onerror: () => reject(new Error("live-engine.js is missing")) });
-    script.onload = () => resolve(globalThis.airwndEngine);
+    script.onload = () => (globalThis.airwndEngine ? resolve(globalThis.airwndEngine) : reject(new Error("live-engine.js has no engine")));
     document.head.append(script);
-  }).then(async ({ module, worker }) => {
+  });
+  loading = loaded.then(async ({ module, worker }) => {
     const bytes = Uint8Array.from(atob(module), (letter) => letter.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     return { compiled: await WebAssembly.compile(await new Response(stream).arrayBuffer()), worker };
   });
   return loading;
 }
-const here = document.currentScript.src;
 
 class Run {
+  /** @type {Map<number, { resolve: (result: any) => void, reject: (error: Error) => void }>} */
   #waiting = new Map();
   #number = 0;
 
+  constructor(/** @type {Worker} */ worker) {
+    this.worker = worker;
+    worker.onmessage = (/** @type {{ data: Answer }} */ { data }) => {
+      const waiting = this.#waiting.get(data.number);
+      this.#waiting.delete(data.number);
+      if (data.error === undefined) waiting?.resolve(data.result);
+      else waiting?.reject(new Error(data.error));
+    };
+  }
+
   static async begin() {
     const { compiled, worker } = await engine();
-    const run = new Run();
-    run.worker = new Worker(URL.createObjectURL(new Blob([worker], { type: "text/javascript" })));
-    run.worker.onmessage = ({ data }) => {
-      const { resolve, reject } = run.#waiting.get(data.number);
-      run.#waiting.delete(data.number);
-      if (data.error === undefined) resolve(data.result);
-      else reject(new Error(data.error));
-    };
+    const run = new Run(new Worker(URL.createObjectURL(new Blob([worker], { type: "text/javascript" }))));
     await run.ask("load", { module: compiled });
     return run;
   }
 
-  ask(task, values = {}) {
+  /**
+   * @template {keyof Tasks} Task
+   * @param {Task} task
+   * @param {Tasks[Task][0]} values
+   * @returns {Promise<Tasks[Task][1]>}
+   */
+  ask(task, values) {
     const number = this.#number++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(number, { resolve, reject });
@@ -65,24 +85,28 @@ class Run {
   }
 }
 
-/** Runs a scenario and returns its results, and throughput and queue of its first flow over time. */
+/**
+ * Runs a scenario and returns its results, and throughput and delay of its first flow over time.
+ *
+ * @param {string} toml
+ * @param {(progress: string) => void} tell
+ */
 async function simulate(toml, tell) {
   const run = await Run.begin();
   try {
     const { flows, resolved } = await run.ask("begin", { toml, interval: PERIOD_MS, memory: MEMORY });
-    const first = flows[0]?.id;
+    const first = flows[0]?.id ?? "";
     await run.ask("watch", { flows: [first], columns: COLUMNS });
-    const points = { time: [], throughput_kbps: [], delay_ms: [] };
+    /** @type {Record<string, number[]>} */
+    const points = Object.fromEntries(COLUMNS.map((name) => [name, []]));
+    let now = 0;
     for (let ended = false; !ended; ) {
-      const done = await run.ask("advance", { to: (points.now ?? 0) + STEP_S });
-      const rows = done.series[first];
-      points.time.push(...rows.time_s);
-      for (const name of ["throughput_kbps", "delay_ms"]) points[name].push(...rows[name]);
-      points.now = done.now;
-      ended = done.ended;
-      tell(`${done.now.toFixed(1)} s of ${resolved.duration}`);
+      const done = await run.ask("advance", { to: now + STEP_S });
+      for (const [name, values] of Object.entries(done.series[first] ?? {})) points[name].push(...values);
+      ({ now, ended } = done);
+      tell(`${now.toFixed(1)} s of ${resolved.duration}`);
     }
-    return { outcome: JSON.parse((await run.ask("finish")).outcome), points, first };
+    return { outcome: JSON.parse((await run.ask("finish", {})).outcome), points, first };
   } finally {
     run.end();
   }
@@ -90,7 +114,14 @@ async function simulate(toml, tell) {
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** A small chart with its largest value. */
+/**
+ * A small chart with its largest value.
+ *
+ * @param {string} title
+ * @param {string} unit
+ * @param {number[]} time
+ * @param {number[]} values
+ */
 function chart(title, unit, time, values) {
   const [width, height, top] = [320, 90, 18];
   const known = values.map((value, index) => [time[index], value]).filter(([, value]) => value === value);
@@ -104,14 +135,17 @@ function chart(title, unit, time, values) {
   const line = document.createElementNS(SVG, "polyline");
   line.setAttribute("points", points.join(" "));
   const text = document.createElementNS(SVG, "text");
-  text.setAttribute("y", 12);
+  text.setAttribute("y", "12");
   text.textContent = `${title}, up to ${max.toPrecision(3)} ${unit}`;
   svg.append(line, text);
   return svg;
 }
 
-function figures(outcome) {
+/** A table of the flows of a run. */
+function figures(/** @type {any} */ outcome) {
+  /** @type {any[]} */
   const rows = outcome.flows.slice(0, ROWS);
+  /** @type {[string, (row: any) => string][]} */
   const columns = [["flow", ({ id }) => id], ["goodput, Mbit/s", (row) => (row.goodput_kbps / 1e3).toFixed(2)], ["mean delay, ms", (row) => row.delay_ms_mean?.toFixed(1) ?? "–"], ["retransmissions", (row) => row.retransmissions ?? "–"]];
   const head = element("tr", {}, ...columns.map(([name]) => element("th", { textContent: name })));
   const body = rows.map((row) => element("tr", {}, ...columns.map(([, value]) => element("td", { textContent: value(row) }))));
@@ -121,8 +155,7 @@ function figures(outcome) {
 }
 
 /** Adds the controls below the block of a scenario. */
-function enliven(block) {
-  const pre = block.querySelector("pre");
+function enliven(/** @type {Element} */ block, /** @type {HTMLPreElement} */ pre) {
   const original = pre.textContent;
   const text = element("textarea", { value: original, rows: original.split("\n").length, spellcheck: false, hidden: true, ariaLabel: "Scenario" });
   const edit = element("button", { type: "button", textContent: "edit" });
@@ -143,13 +176,13 @@ function enliven(block) {
       const { outcome, points, first } = await simulate(text.value, (progress) => (status.textContent = progress));
       result.replaceChildren(
         figures(outcome),
-        chart(`Throughput of ${first}`, "Mbit/s", points.time, points.throughput_kbps.map((value) => value / 1e3)),
-        chart(`One-way delay of ${first}`, "ms", points.time, points.delay_ms),
+        chart(`Throughput of ${first}`, "Mbit/s", points.time_s, points.throughput_kbps.map((value) => value / 1e3)),
+        chart(`One-way delay of ${first}`, "ms", points.time_s, points.delay_ms),
       );
       status.textContent = "";
     } catch (error) {
       status.className = "live-error";
-      status.textContent = error.message;
+      status.textContent = error instanceof Error ? error.message : String(error);
     }
     start.disabled = false;
   });
@@ -157,5 +190,6 @@ function enliven(block) {
 }
 
 for (const block of document.querySelectorAll("div.highlight-toml")) {
-  if (isScenario(block.querySelector("pre")?.textContent ?? "")) enliven(block);
+  const pre = block.querySelector("pre");
+  if (pre && isScenario(pre.textContent)) enliven(block, pre);
 }

@@ -14,6 +14,7 @@ import click
 from airwnd.cli import completion
 from airwnd.plugins.permission import NO_CODE, PLUGIN_TIMEOUT_S, CodePolicy
 from airwnd.support.errors import InputError
+from airwnd.text.quantities import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -134,7 +135,7 @@ def workers(jobs: int | None, dask: str | None, max_memory: str | None, threads:
 
 def workers_text(pool: "Workers") -> str:
     """Describe the workers that executed the runs."""
-    return f"with {pool.jobs} jobs" if pool.jobs else "on the cluster"
+    return f"with {counted(pool.jobs, 'job')}" if pool.jobs else "on the cluster"
 
 
 def load(file: Path, settings: tuple[str, ...], policy: CodePolicy = NO_CODE) -> "Scenario":

@@ -113,6 +113,7 @@ def measure(
             "cgroup": str(cgroup),
             "out": str(out),
             "guard": _airwnd("guard", "--cgroup", str(cgroup), *(("--rwnd", rwnd) if rwnd else ())),
+            "status": _airwnd("guard", "status", "--json"),
             "transfer": list(transfer or _inside("download", str(seconds))),
         }
         (folder / "task.json").write_text(json.dumps(task), encoding="utf-8")
@@ -178,7 +179,8 @@ def _read(out: Path, rwnd: str | None, late: bool, lateness_us: float) -> Measur
         own = [sample for sample in samples if sample["part"] == part]
         pings = sorted((each["t_s"], each["rtt_ms"]) for each in own if "rtt_ms" in each)
         received = [(each["t_s"], each["bytes"]) for each in own if "bytes" in each]
-        return Half(name, pings, received)
+        measured = next((tuple(each["measured_s"]) for each in own if "measured_s" in each), None)
+        return Half(name, pings, received, measured)
 
     idle_ms = [sample["rtt_ms"] for sample in samples if sample["part"] == IDLE and "rtt_ms" in sample]
     guarded = half(WITH, f"with the guard, {rwnd}" if rwnd else "with the guard")

@@ -32,11 +32,15 @@ class Half:
         Time since the beginning of the transfer in seconds, and RTT in milliseconds.
     received
         Time since the beginning of the transfer in seconds, and bytes received since then.
+    measured_s
+        Beginning and end of the interval in which the guard has measured the minimum RTT again, with a small
+        window; ``None``: never.
     """
 
     name: str
     pings: Sequence[tuple[float, float]]
     received: Sequence[tuple[float, int]]
+    measured_s: tuple[float, float] | None = None
 
     def ping_ms(self, percent: float) -> float | None:
         """Return a percentile of the pings after the start; ``None``: there were none."""
@@ -74,6 +78,11 @@ def plot_halves(halves: Sequence[Half], title: str = "") -> "Figure":
             at = np.arange(_MEAN_S, times[-1], _MEAN_S)
             rates = (np.interp(at, times, totals) - np.interp(at - _MEAN_S, times, totals)) * 8e-6 / _MEAN_S
             bottom.plot(at, rates, color=look.colour, linestyle=look.dashes, linewidth=1.2)
+            if half.measured_s:
+                # The mean of the throughput falls for as long after the end.
+                end = half.measured_s[1] + _MEAN_S
+                for axes, name in ((top, "minimum RTT measured again"), (bottom, None)):
+                    axes.axvspan(half.measured_s[0], end, color="#BBBBBB", linewidth=0, zorder=0, label=name)
         top.set_ylabel("Ping (ms)")
         bottom.set_ylabel("Throughput\n(Mbit/s)")
         bottom.set_xlabel("Time since the beginning of the download (s)")
@@ -82,6 +91,6 @@ def plot_halves(halves: Sequence[Half], title: str = "") -> "Figure":
         bottom.set_xlim(0, max((half.received[-1][0] for half in halves if half.received), default=1.0))
         if title:
             top.set_title(style.literal(title), pad=20)
-        top.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(halves), borderaxespad=0.2)
+        top.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(halves) + 1, borderaxespad=0.2)
         figure.align_ylabels([top, bottom])
     return figure

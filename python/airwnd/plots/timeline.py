@@ -27,12 +27,15 @@ class _Panel:
         Names by column; empty for a single column.
     from_zero
         Whether the axis starts at zero.
+    has_legend
+        Whether the names are in a legend of the panel, not in that of the figure.
     without
         Column whose panel replaces this one if it has values; ``None``: the panel is always drawn.
     """
 
     columns: dict[str, str]
     from_zero: bool = True
+    has_legend: bool = False
     without: str | None = None
 
 
@@ -43,10 +46,13 @@ _PANELS = (
     _Panel({"queue_bytes": ""}),
     _Panel({"air_kbps": ""}),
     _Panel({"throughput_kbps": ""}, without="air_kbps"),
-    _Panel({"delay_ms": ""}),
+    # The difference is the way of the ACKs: a delay-based control reacts to both.
+    _Panel({"delay_ms": "one-way", "rtt_ms": "RTT"}, has_legend=True),
     _Panel({"cwnd_bytes": ""}),
 )
 _WIDTH, _PANEL_HEIGHT, _REST = 7.2, 0.95, 0.7
+#: Height of a panel's axis with its legend, relative to the lines alone.
+_LEGEND_SPACE = 1.4
 # Events about the cell of a flow: name, colour and dashes.
 _CHANGES = {
     "handover_end": ("handover", "#555555", (0, (4, 2))),
@@ -114,6 +120,9 @@ def _draw(axes: "Axes", series: pl.DataFrame, panel: _Panel) -> None:
         axis.quantity(axes.yaxis, axis.upper(first.short), first.shown_unit, largest, before_unit="\n")
     if panel.from_zero:
         axes.set_ylim(bottom=0)
+    if panel.has_legend and len(axes.lines) > 1:
+        axes.set_ylim(top=axes.get_ylim()[1] * _LEGEND_SPACE)
+        axes.legend(loc="upper right", ncols=len(axes.lines), borderaxespad=0.0, fontsize="small")
     if numbers:
         cells = pl.concat([series[name] for name in _known(series, panel)]).drop_nulls().unique().sort()
         axes.set_yticks(cells.to_list())

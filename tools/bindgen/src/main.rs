@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes a classic script, which a worker that begins from a blob can contain, and the module.
+/// Writes a classic script, which a worker that begins from a blob can contain, its types, and the module.
 fn generate(module: &str, folder: &str) -> Result<(), Box<dyn std::error::Error>> {
-    Ok(Bindgen::new().input_path(module).no_modules(true)?.typescript(false).generate(folder)?)
+    Ok(Bindgen::new().input_path(module).no_modules(true)?.typescript(true).generate(folder)?)
 }

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import sys
 import time
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -28,6 +29,9 @@ _REPORT_INTERVAL_S = 0.25
 def main(descriptor: int, max_memory: int, threads: int) -> None:
     """Serve the process at the other end of the socket until that closes the socket or dies."""
     end_when_stuck(STUCK, message=False)
+    sys.addaudithook(_refuse_forks)
+    # Of a plug-in, as its standard output; the engine writes to the descriptor.
+    sys.stderr = sys.stdout
     connection = Connection(descriptor)
     means = Means(max_memory, threads, STUCK)
     inbox: SimpleQueue[Batch] = SimpleQueue()
@@ -44,6 +48,12 @@ def main(descriptor: int, max_memory: int, threads: int) -> None:
                     connection.send((index, _carry_out(connection, index, tasks[place], means)))
     except OSError:
         os._exit(0)
+
+
+def _refuse_forks(event: str, _arguments: tuple[object, ...]) -> None:
+    """Raise an error in code that forks this process: its child would serve the same socket."""
+    if event in {"os.fork", "os.forkpty"}:
+        raise RuntimeError("a process that executes runs cannot be forked")
 
 
 def _listen(connection: Connection, inbox: "SimpleQueue[Batch]") -> None:

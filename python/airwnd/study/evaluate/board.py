@@ -59,7 +59,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Group:
-    """Reports of the same version of a suite on the same engine, which can be compared."""
+    """Reports of the same scenarios beside the same references on the same engine, which can be compared."""
 
     suite: SuiteText
     engine: str
@@ -67,9 +67,12 @@ class Group:
 
     @property
     def criteria(self) -> list[CriterionText]:
-        """The criteria that some entry has, in the order of the source."""
-        longest = max(self.entries, key=lambda each: len(each.suite.criteria))
-        return longest.suite.criteria
+        """The criteria that some entry has, beginning with those of the longest report."""
+        found: dict[str, CriterionText] = {}
+        for entry in sorted(self.entries, key=lambda entry: -len(entry.suite.criteria)):
+            for each in entry.suite.criteria:
+                found.setdefault(each.id, each)
+        return list(found.values())
 
     def picture(self) -> "Markup | None":
         """Draw goodput against delay of all entries; ``None``: fewer than two have both."""
@@ -108,11 +111,12 @@ def write(folder: Path, out: Path) -> Path:
 
 
 def groups(found: Sequence[tuple[str, Report]]) -> list[Group]:
-    """Group reports, each with the address of its page, by suite, version of the suite, and engine."""
-    alike: dict[tuple[str, str, str], list[tuple[str, Report, SuiteText]]] = {}
+    """Group reports that differ in nothing but the candidate, each with the address of its page."""
+    alike: dict[tuple[str, str, str, tuple[str, ...], str], list[tuple[str, Report, SuiteText]]] = {}
     for link, each in found:
         for suite in each.suites:
-            alike.setdefault((suite.name, suite.sha256, each.engine), []).append((link, each, suite))
+            key = (suite.name, suite.sha256, suite.beacon, tuple(suite.against), each.engine)
+            alike.setdefault(key, []).append((link, each, suite))
     return [
         Group(
             rows[0][2],
@@ -121,5 +125,5 @@ def groups(found: Sequence[tuple[str, Report]]) -> list[Group]:
                 Entry(number, each, suite, link) for number, (link, each, suite) in enumerate(rows, start=1)
             ),
         )
-        for (_, _, engine), rows in sorted(alike.items())
+        for (*_, engine), rows in sorted(alike.items())
     ]

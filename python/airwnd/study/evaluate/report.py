@@ -8,12 +8,14 @@ and each scenario. ``airwnd schema report`` prints its schema.
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from airwnd import _native
 from airwnd.study.evaluate.candidate import digest
@@ -30,6 +32,13 @@ FORMAT = "airwnd-evaluation-1"
 JSON = "report.json"
 
 AnswerText = Literal["meets", "does not", "not evaluated"]
+
+
+def _distinct(what: str, names: Iterable[Hashable]) -> None:
+    """Raise an error for a duplicate: rows are compared by name."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(f"two {what} are called `{name}`")
 
 
 class Figure(msgspec.Struct, frozen=True):
@@ -69,7 +78,10 @@ class CheckText(msgspec.Struct, frozen=True):
     digits: int
     decides: bool
     answer: AnswerText
-    results: list[Result]
+    results: Annotated[list[Result], Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        _distinct("results", (", ".join(filter(None, (each.beside, each.setting))) for each in self.results))
 
 
 class CriterionText(msgspec.Struct, frozen=True):
@@ -85,7 +97,7 @@ class CriterionText(msgspec.Struct, frozen=True):
     """Reason why it is not evaluated."""
     not_evaluated: str
     """Criteria that the suite leaves out, and why."""
-    seeds: int
+    seeds: Annotated[int, Meta(ge=0)]
     """Number of seeds of each run; 0: not run."""
     confidence: float
     sha256: str
@@ -93,6 +105,9 @@ class CriterionText(msgspec.Struct, frozen=True):
     scenarios: dict[str, str]
     """Digests of its scenarios by id, with settings and figures."""
     checks: list[CheckText]
+
+    def __post_init__(self) -> None:
+        _distinct("checks", (each.text for each in self.checks))
 
 
 class SuiteText(msgspec.Struct, frozen=True):
@@ -108,7 +123,10 @@ class SuiteText(msgspec.Struct, frozen=True):
     against: list[str]
     settings: dict[str, dict[str, str]]
     """Description of each setting, by scenario and name."""
-    criteria: list[CriterionText]
+    criteria: Annotated[list[CriterionText], Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        _distinct("criteria", (each.id for each in self.criteria))
 
 
 class CandidateText(msgspec.Struct, frozen=True):
@@ -130,11 +148,20 @@ class Report(msgspec.Struct, frozen=True):
     engine: str
     """Digest of the engine; results of different engines may differ."""
     candidate: CandidateText
-    suites: list[SuiteText]
+    suites: Annotated[list[SuiteText], Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        _distinct("suites", (each.name for each in self.suites))
 
     def criteria(self) -> list[tuple[SuiteText, CriterionText]]:
         """List the criteria of all suites."""
         return [(suite, criterion) for suite in self.suites for criterion in suite.criteria]
+
+
+class _Format(msgspec.Struct, frozen=True):
+    """The part of a report that every version has."""
+
+    format: str
 
 
 class _File(Report, frozen=True):
@@ -197,12 +224,12 @@ def read(path: Path) -> Report:
     if not is_sealed(data):
         raise InputError(f"{path}: not a report of airwnd evaluate, or changed since it was written")
     try:
-        found = msgspec.json.decode(data, type=Report)
+        # First, since the keys of another version are others.
+        if (name := msgspec.json.decode(data, type=_Format).format) != FORMAT:
+            raise InputError(f"{path}: format {name}; this version reads {FORMAT}")
+        return msgspec.json.decode(data, type=Report)
     except msgspec.DecodeError as error:
         raise InputError(f"{path}: not a report that this version can read: {error}") from None
-    if found.format != FORMAT:
-        raise InputError(f"{path}: format {found.format}; this version reads {FORMAT}")
-    return found
 
 
 def candidate_digest(contest: Contest) -> str:

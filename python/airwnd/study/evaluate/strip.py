@@ -169,7 +169,7 @@ def _plane(size: tuple[float, float], origin: tuple[float, float], below: str = 
     yield f'<line class="axis" y1="{y:.1f}" y2="{y:.1f}" x1="0" x2="{width:g}"/>'
     yield below
     yield f'<text x="{width - 6:g}" y="{height - 6:g}" text-anchor="end">more delay →</text>'
-    yield '<text x="6" y="14">↑ more goodput</text>'
+    yield '<text x="6" y="6" dominant-baseline="hanging">↑ more goodput</text>'
 
 
 def medians(suite: SuiteText) -> tuple[float, float] | None:

@@ -39,11 +39,12 @@ FOLDER = Path(__file__).parent / "suites"
 Kind = Literal["sender", "receiver", "queue"]
 """Kind of a candidate: a congestion control, a receive-window control, or a queue discipline."""
 
-Level = Literal["must", "should", "special"]
+Level = Literal["must", "should", "may", "special"]
 
 LEVELS: dict[Level, str] = {
     "must": "MUST",
     "should": "SHOULD",
+    "may": "MAY",
     "special": "special case",
 }
 """Levels of criteria, in the order of the report."""
@@ -125,6 +126,7 @@ class CriterionEntry(Entry, frozen=True):
     def __post_init__(self) -> None:
         if not (self.check or self.not_evaluated):
             raise Mistake("", f"criterion {self.id} needs a [[criterion.check]] or `not_evaluated`")
+        distinct(f"the checks of criterion {self.id}", (each.text for each in self.check), "check")
 
 
 class SuiteFile(Entry, frozen=True, kw_only=True):

@@ -48,8 +48,9 @@ def inputs(report: Report, contests: Sequence[Contest]) -> list[Difference]:
     found = []
     if report.engine != _native.ENGINE:
         found.append(Difference("", f"the engine is another one: {report.engine}, now {_native.ENGINE}"))
-    if report.candidate.sha256 != candidate_digest(contests[0]):
-        found.append(Difference("", f"the candidate {report.candidate.name} has changed"))
+    candidate = report.candidate
+    if (candidate.kind, candidate.sha256) != (contests[0].candidate.kind, candidate_digest(contests[0])):
+        found.append(Difference("", f"the candidate {candidate.name} has changed"))
     for suite, contest in zip(report.suites, contests, strict=True):
         found += _of_suite(suite, contest)
     return found

@@ -64,10 +64,10 @@ function switches(id, items, chosen, topic) {
 }
 
 function many() {
-  const part = document.getElementById("many");
+  const part = /** @type {HTMLFieldSetElement} */ (document.getElementById("many"));
   const update = () => (part.disabled = !state.crowded());
   part.addEventListener("change", (event) => {
-    state.many = event.target.value;
+    state.many = /** @type {HTMLInputElement} */ (event.target).value;
     state.changedLines();
   });
   state.on(["lines"], update);
@@ -78,7 +78,7 @@ function scales() {
   const part = document.getElementById("scales");
   part.hidden = facts.runs.length !== 2;
   part.addEventListener("change", (event) => {
-    state.scales = event.target.value;
+    state.scales = /** @type {HTMLInputElement} */ (event.target).value;
     state.notify("panels");
   });
 }
@@ -92,7 +92,7 @@ function themes() {
     readTheme();
     looks.paint();
     const dark = (root.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
-    button.setAttribute("aria-pressed", dark);
+    button.setAttribute("aria-pressed", String(dark));
     button.textContent = dark ? "light" : "dark";
     button.title = `Show the page in ${button.textContent} colours`;
     state.notify("theme");
@@ -106,10 +106,10 @@ function themes() {
 }
 
 function time() {
-  const [from, to] = ["from", "to"].map((id) => document.getElementById(id));
+  const [from, to] = ["from", "to"].map((id) => /** @type {HTMLInputElement} */ (document.getElementById(id)));
   const update = () => {
-    from.value = Number(state.range.from.toFixed(4));
-    to.value = Number(state.range.to.toFixed(4));
+    from.value = String(Number(state.range.from.toFixed(4)));
+    to.value = String(Number(state.range.to.toFixed(4)));
   };
   const apply = () => {
     const [start, end] = [from.valueAsNumber, to.valueAsNumber];

@@ -12,16 +12,31 @@ const BLOCK = 64;
 /** Width of a step in pixels. */
 export const BAND = 2;
 
+/** @typedef {{ time: Float64Array, lines: Float32Array[], known: Uint8Array }} Level means over steps of one width */
+
 export class Band {
+  /** @type {Map<number, Level>} */
   #levels = new Map();
 
-  /** @param rows rows of `values` to include. */
+  /**
+   * @param {Float32Array} values
+   * @param {number[]} rows rows of `values` to include
+   * @param {Float64Array} time
+   */
   constructor(values, rows, time) {
-    Object.assign(this, { values, rows, time });
+    this.values = values;
+    this.rows = rows;
+    this.time = time;
     this.lists = new Float32Array(BLOCK * rows.length);
   }
 
-  /** Returns times and the three lines for the steps of `size` samples that cover the samples from `first` to `end`. */
+  /**
+   * Returns times and the three lines for the steps of `size` samples that cover the samples from `first` to `end`.
+   *
+   * @param {number} size
+   * @param {number} first
+   * @param {number} end
+   */
   within(size, first, end) {
     const level = this.#level(size);
     const [from, to] = [Math.floor(first / size), Math.ceil(end / size)];
@@ -31,19 +46,26 @@ export class Band {
     return { time: level.time.subarray(from, to), lines: level.lines.map((line) => line.subarray(from, to)) };
   }
 
-  #level(size) {
-    if (!this.#levels.has(size)) {
+  #level(/** @type {number} */ size) {
+    let level = this.#levels.get(size);
+    if (!level) {
       const count = Math.ceil(this.time.length / size);
       const time = Float64Array.from({ length: count }, (_, step) => {
         const last = Math.min(this.time.length, (step + 1) * size) - 1;
         return (this.time[step * size] + this.time[last]) / 2;
       });
       const lines = PARTS.map(() => new Float32Array(count));
-      this.#levels.set(size, { time, lines, known: new Uint8Array(Math.ceil(count / BLOCK)) });
+      level = { time, lines, known: new Uint8Array(Math.ceil(count / BLOCK)) };
+      this.#levels.set(size, level);
     }
-    return this.#levels.get(size);
+    return level;
   }
 
+  /**
+   * @param {Level} level
+   * @param {number} size
+   * @param {number} block
+   */
   #fill(level, size, block) {
     const { lists, rows, time, values } = this;
     const first = block * BLOCK;
@@ -72,6 +94,10 @@ export class Band {
   }
 }
 
+/**
+ * @param {Float32Array} sorted
+ * @param {number} part
+ */
 function quantile(sorted, part) {
   const place = (sorted.length - 1) * part;
   const below = Math.floor(place);

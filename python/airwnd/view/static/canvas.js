@@ -8,15 +8,18 @@ export let RIGHT = 18;
 export const NARROW = 900;
 
 /** Colours of the page from its style sheet; `readTheme` updates them. */
-export const theme = { dark: false };
+export const theme = { dark: false, paper: "", ink: "", soft: "", rule: "", grid: "", zero: "", wash: "", dim: "", link: "" };
 
 export function readTheme() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ["paper", "ink", "soft", "rule", "grid", "zero", "wash", "dim", "link"]) theme[name] = style.getPropertyValue(`--${name}`).trim();
+  for (const name of /** @type {const} */ (["paper", "ink", "soft", "rule", "grid", "zero", "wash", "dim", "link"])) theme[name] = style.getPropertyValue(`--${name}`).trim();
   theme.dark = style.colorScheme === "dark";
 }
 
-/** @param labels width of the widest label left of the plots. @param right whether there is an axis on the right. */
+/**
+ * @param {number} labels width of the widest label left of the plots
+ * @param {boolean} right whether there is an axis on the right
+ */
 export function setMargins(labels, right) {
   const narrow = window.innerWidth < NARROW;
   LEFT = narrow ? 46 : Math.max(72, labels + 12);
@@ -27,12 +30,19 @@ export function setMargins(labels, right) {
 
 export const FONT = '11px system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif';
 
+/** The context of a canvas. */
+export function contextOf(/** @type {HTMLCanvasElement} */ canvas) {
+  const context = canvas.getContext("2d");
+  if (!context) throw new Error("no canvas in this browser");
+  return context;
+}
+
 /** Clears a canvas and returns its context, in units of CSS pixels, and its size. */
-export function fresh(canvas) {
+export function fresh(/** @type {HTMLCanvasElement} */ canvas) {
   const width = canvas.clientWidth;
   const height = canvas.clientHeight;
   const ratio = window.devicePixelRatio || 1;
-  const context = canvas.getContext("2d");
+  const context = contextOf(canvas);
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
@@ -45,6 +55,11 @@ export function fresh(canvas) {
 
 /** Data shared by all panels in one redraw: the shown time range, and its samples for each pixel column. */
 export class Frame {
+  /**
+   * @param {import("airwnd/state.js").State} state
+   * @param {number} width
+   * @param {number} ratio
+   */
   constructor(state, width, ratio) {
     this.from = state.range.from;
     this.to = state.range.to;
@@ -54,22 +69,33 @@ export class Frame {
     this.edges = state.series.map((series) => series.edges(this.from, this.to, this.columns));
   }
 
-  x(time) {
+  x(/** @type {number} */ time) {
     return LEFT + ((time - this.from) / (this.to - this.from)) * this.width;
   }
 
-  time(x) {
+  time(/** @type {number} */ x) {
     return this.from + ((x - LEFT) / this.width) * (this.to - this.from);
   }
 
-  /** Returns the number of samples, a power of two, that is about `pixels` wide. */
+  /**
+   * Returns the number of samples, a power of two, that is about `pixels` wide.
+   *
+   * @param {number} run
+   * @param {number} pixels
+   */
   step(run, pixels) {
     const edges = this.edges[run];
     const each = ((edges[this.columns] - edges[0]) / this.width) * pixels;
     return 2 ** Math.max(0, Math.floor(Math.log2(each)));
   }
 
-  /** Returns the range of visible samples of a run, with one more at each end. */
+  /**
+   * Returns the range of visible samples of a run, with one more at each end.
+   *
+   * @param {number} run
+   * @param {number} length
+   * @returns {[first: number, end: number]}
+   */
   samples(run, length) {
     const edges = this.edges[run];
     return [Math.max(0, edges[0] - 1), Math.min(length, edges[this.columns] + 1)];

@@ -4,18 +4,18 @@ const TYPES = { f4: Float32Array, f8: Float64Array, u4: Uint32Array };
 
 /** Returns all arrays of the page by name. */
 export async function readArrays() {
-  const elements = [...document.querySelectorAll("script[data-array]")];
+  const elements = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("script[data-array]")]);
   const arrays = await Promise.all(elements.map(read));
   return new Map(elements.map((element, index) => [element.dataset.array, arrays[index]]));
 }
 
-async function read(element) {
-  const shape = element.dataset.shape.split(",").map(Number);
-  const columns = shape.at(-1);
+async function read(/** @type {HTMLElement} */ element) {
+  const { shape, kind } = /** @type {{ shape: string, kind: keyof typeof TYPES }} */ (/** @type {unknown} */ (element.dataset));
+  const columns = Number(shape.split(",").at(-1));
   const planes = await inflate(bytesOf(element.textContent));
   // The text takes most of the page's memory, and is needed only once.
   element.textContent = "";
-  const Type = TYPES[element.dataset.kind];
+  const Type = TYPES[kind];
   const size = Type.BYTES_PER_ELEMENT;
   const count = planes.length / size;
   const bytes = new Uint8Array(planes.length);
@@ -24,13 +24,13 @@ async function read(element) {
   }
   const whole = size === 8 ? new BigUint64Array(bytes.buffer) : new Uint32Array(bytes.buffer);
   for (let i = 1; i < count; i++) {
-    if (i % columns !== 0) whole[i] += whole[i - 1];
+    if (i % columns !== 0) /** @type {any} */ (whole)[i] += whole[i - 1];
   }
   return new Type(bytes.buffer);
 }
 
 /** Decodes base64. */
-export function bytesOf(text) {
+export function bytesOf(/** @type {string} */ text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
   const letters = atob(text);
   const bytes = new Uint8Array(letters.length);
@@ -38,14 +38,18 @@ export function bytesOf(text) {
   return bytes;
 }
 
-/** Decompresses data; more than `max` bytes are an error. */
+/**
+ * Decompresses data; more than `max` bytes are an error.
+ *
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ */
 export async function inflate(bytes, max = Infinity) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   const bounded = max < Infinity ? stream.pipeThrough(atMost(max)) : stream;
   return new Uint8Array(await new Response(bounded).arrayBuffer());
 }
 
-function atMost(max) {
+function atMost(/** @type {number} */ max) {
   let size = 0;
   return new TransformStream({
     transform(chunk, controller) {

@@ -14,10 +14,19 @@ const NEAR = 4;
 const MOST_IN_TIP = 8;
 
 export class Lanes {
+  /**
+   * @param {import("airwnd/state.js").State} state
+   * @param {import("airwnd/looks.js").Looks} looks
+   * @param {Events} events
+   */
   constructor(state, looks, events) {
-    Object.assign(this, { state, looks, events });
+    this.state = state;
+    this.looks = looks;
+    this.events = events;
     this.element = document.getElementById("lanes");
-    [this.base, this.over] = this.element.querySelectorAll("canvas");
+    const [base, over] = this.element.querySelectorAll("canvas");
+    this.base = base;
+    this.over = over;
     this.tip = document.getElementById("tip");
     this.pictures = [];
     state.on(["theme"], () => this.pictures.forEach(([canvas, kind]) => this.#paint(canvas, kind)));
@@ -80,7 +89,7 @@ export class Lanes {
       const max = count.all.reduce((largest, value) => Math.max(largest, value), 1);
       this.#ticks(context, count.all, max, y, chosen ? theme.dim : look.colour);
       if (chosen) this.#ticks(context, count.chosen, max, y, look.colour);
-      this.element.dataset[kind] = totals.get(kind);
+      this.element.dataset[kind] = String(totals.get(kind));
     });
   }
 

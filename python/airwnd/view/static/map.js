@@ -25,8 +25,14 @@ export class Plan {
   #known = new Map();
   #requested = false;
 
+  /**
+   * @param {import("airwnd/state.js").State} state
+   * @param {import("airwnd/looks.js").Looks} looks
+   */
   constructor(state, looks) {
-    Object.assign(this, { state, looks, run: state.facts.runs.findIndex((run) => run.sites.length > 0) });
+    this.state = state;
+    this.looks = looks;
+    this.run = state.facts.runs.findIndex((run) => run.sites.length > 0);
     const section = document.getElementById("map");
     this.canvas = section.querySelector("canvas");
     this.tip = document.getElementById("tip");
@@ -52,9 +58,9 @@ export class Plan {
   }
 
   #chooser(select) {
-    const runs = this.state.facts.runs.map((run, index) => [run, index]).filter(([run]) => run.sites.length);
+    const runs = this.state.facts.runs.map((run, index) => ({ run, index })).filter(({ run }) => run.sites.length);
     select.hidden = runs.length < 2;
-    select.append(...runs.map(([run, index]) => new Option(run.label, index)));
+    select.append(...runs.map(({ run, index }) => new Option(run.label, String(index))));
     select.addEventListener("change", () => {
       this.run = Number(select.value);
       this.draw();
@@ -229,7 +235,7 @@ export class Plan {
       if (chosen && state.selected.size <= 12) this.#name(context, `UE ${ue.ue}`, left, top);
       context.globalAlpha = 1;
     }
-    this.canvas.dataset.paths = paths;
+    this.canvas.dataset.paths = String(paths);
     this.canvas.dataset.places = JSON.stringify(places.sort((a, b) => a[0] - b[0]));
   }
 
@@ -325,6 +331,7 @@ export class Plan {
 
   #point(event) {
     const box = this.canvas.getBoundingClientRect();
+    /** @type {[number, number]} */
     const at = [event.clientX - box.left, event.clientY - box.top];
     const ue = this.#nearest(at);
     const cell = ue ? undefined : this.#cellAt(at);
@@ -374,7 +381,7 @@ function cellText({ cell, users, downlink_prb_use: down, uplink_prb_use: up, spe
 }
 
 /** Least and largest of some values, and of an array with missing values. */
-function ends(values, more = []) {
+function ends(values, more = /** @type {Iterable<number>} */ ([])) {
   let [min, largest] = [Infinity, -Infinity];
   for (const list of [values, more]) {
     for (const value of list) {

@@ -14,8 +14,20 @@ const BOTTOM = 5;
 const MOST_READ = 4;
 
 export class Panel {
+  /** @type {import("airwnd/canvas.js").Frame} */
+  frame;
+  /** @type {number} */
+  height;
+
+  /**
+   * @param {RunFacts["panels"][0]} spec
+   * @param {import("airwnd/state.js").State} state
+   * @param {import("airwnd/looks.js").Looks} looks
+   */
   constructor(spec, state, looks) {
-    Object.assign(this, { spec, state, looks });
+    this.spec = spec;
+    this.state = state;
+    this.looks = looks;
     this.traces = new Traces(spec, state);
     this.readout = new Readout(this.traces, looks);
     this.title = document.createElement("h3");
@@ -48,7 +60,8 @@ export class Panel {
   /** Draws everything except the cursor; `marks` are the events of the drawn lines. */
   draw(frame, marks, kindLook) {
     const { context, width, height, ratio } = fresh(this.base);
-    Object.assign(this, { frame, height });
+    this.frame = frame;
+    this.height = height;
     this.traces.frame = frame;
     const lines = this.#drawn().map((line) => this.traces.trace(line));
     const crowds = this.state.crowded() ? this.traces.crowds().map((crowd) => this.#crowd(crowd)) : [];

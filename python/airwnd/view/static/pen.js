@@ -1,6 +1,16 @@
 /** Strokes and fills; `x` and `y` map values to positions on the canvas. */
 
-/** Draws a line through points; NaN is a gap. */
+/** @typedef {(value: number) => number} Mapping maps values to positions on the canvas */
+
+/**
+ * Draws a line through points; NaN is a gap.
+ *
+ * @param {Pen} context
+ * @param {Curve} curve
+ * @param {Mapping} x
+ * @param {Mapping} y
+ * @param {{ colour: string, width: number, dashes?: number[] }} look
+ */
 export function follow(context, { time, values }, x, y, { colour, width, dashes = [] }) {
   context.beginPath();
   let joined = false;
@@ -22,7 +32,16 @@ export function follow(context, { time, values }, x, y, { colour, width, dashes 
   context.setLineDash([]);
 }
 
-/** Fills the area between two curves, whose points are at `x`; a gap ends a piece of it. */
+/**
+ * Fills the area between two curves, whose points are at `x`; a gap ends a piece of it.
+ *
+ * @param {Pen} context
+ * @param {ArrayLike<number>} low
+ * @param {ArrayLike<number>} high
+ * @param {Mapping} x
+ * @param {Mapping} y
+ * @param {string} colour
+ */
 export function ground(context, low, high, x, y, colour) {
   context.beginPath();
   for (let start = 0; start < low.length; start++) {
@@ -39,8 +58,15 @@ export function ground(context, low, high, x, y, colour) {
   context.fill();
 }
 
-/** Draws a straight line. */
-export function rule(context, [left, top], [right, bottom], colour, dashes = []) {
+/**
+ * Draws a straight line.
+ *
+ * @param {Pen} context
+ * @param {number[]} from
+ * @param {number[]} to
+ * @param {string} colour
+ */
+export function rule(context, [left, top], [right, bottom], colour, dashes = /** @type {number[]} */ ([])) {
   context.beginPath();
   context.moveTo(left, top);
   context.lineTo(right, bottom);

@@ -14,13 +14,19 @@ export class Plots {
   #drag = null;
   #requested = { base: false, over: false };
 
+  /**
+   * @param {import("airwnd/state.js").State} state
+   * @param {import("airwnd/looks.js").Looks} looks
+   * @param {import("airwnd/events.js").Events} events
+   */
   constructor(state, looks, events) {
-    Object.assign(this, { state, looks });
+    this.state = state;
+    this.looks = looks;
     this.element = document.getElementById("plots");
     this.list = document.getElementById("panels");
     this.legend = document.getElementById("legend");
     this.clock = document.getElementById("clock");
-    this.axis = document.querySelector("#axis canvas");
+    this.axis = /** @type {HTMLCanvasElement} */ (document.querySelector("#axis canvas"));
     this.panels = state.facts.panels.map((spec) => new Panel(spec, state, looks));
     this.list.append(...this.panels.map((panel) => panel.element));
     this.lanes = new Lanes(state, looks, events);
@@ -129,7 +135,7 @@ export class Plots {
       if (event.button !== 0 || !inside(event)) return;
       const x = place(event);
       this.#lookAt(event, x);
-      this.#drag = { x, now: x, panning: event.shiftKey, range: { ...state.range }, panel: event.target.closest(".panel") };
+      this.#drag = { x, now: x, panning: event.shiftKey, range: { ...state.range }, panel: /** @type {Element} */ (event.target).closest(".panel") };
       element.setPointerCapture(event.pointerId);
     });
     element.addEventListener("pointermove", (event) => {
@@ -137,7 +143,7 @@ export class Plots {
       else if (inside(event)) this.#lookAt(event, place(event));
       else this.#lookAway();
     });
-    element.addEventListener("pointerup", (event) => this.#drop(event));
+    element.addEventListener("pointerup", () => this.#drop());
     element.addEventListener("pointercancel", () => this.#endDrag());
     // A finger leaving the screen keeps the cursor at the touched position.
     element.addEventListener("pointerleave", (event) => event.pointerType === "touch" || this.#lookAway());

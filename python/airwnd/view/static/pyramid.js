@@ -2,19 +2,32 @@
 
 const STEP = 4;
 
+/** @typedef {{ factor: number, length: number, low: Float32Array, high: Float32Array }} Level */
+
 export class Pyramid {
-  /** @param values rows of samples, one row per flow; NaN for a missing value. */
+  /**
+   * @param {Float32Array} values rows of samples, one row per flow; NaN for a missing value
+   * @param {number} rows
+   * @param {number} length
+   */
   constructor(values, rows, length) {
     this.rows = rows;
-    this.levels = [{ factor: 1, length, low: values, high: values }];
-    for (let below = this.levels[0]; below.length > STEP; below = this.levels.at(-1)) {
-      this.levels.push(coarser(below, rows));
+    /** @type {Level} */
+    let newest = { factor: 1, length, low: values, high: values };
+    this.levels = [newest];
+    while (newest.length > STEP) {
+      newest = coarser(newest, rows);
+      this.levels.push(newest);
     }
   }
 
   /**
    * Computes the minimum and maximum of a row in each pixel column; NaN if there are no values.
-   * @param edges first sample of each column, and the end of the last column.
+   *
+   * @param {number} row
+   * @param {Int32Array} edges first sample of each column, and the end of the last column
+   * @param {Float32Array} low
+   * @param {Float32Array} high
    */
   columns(row, edges, low, high) {
     const count = edges.length - 1;
@@ -38,6 +51,11 @@ export class Pyramid {
   }
 }
 
+/**
+ * @param {Level} below
+ * @param {number} rows
+ * @returns {Level}
+ */
 function coarser(below, rows) {
   const length = Math.ceil(below.length / STEP);
   const low = new Float32Array(rows * length);

@@ -4,8 +4,14 @@ import { BROAD, swatch } from "airwnd/looks.js";
 import { nearest, valueText } from "airwnd/scale.js";
 
 export class Readout {
+  /**
+   * @param {import("airwnd/traces.js").Traces} traces
+   * @param {import("airwnd/looks.js").Looks} looks
+   */
   constructor(traces, looks) {
-    Object.assign(this, { traces, looks, state: traces.state });
+    this.traces = traces;
+    this.looks = looks;
+    this.state = traces.state;
     this.element = document.createElement("div");
     this.element.className = "values";
   }

@@ -5,32 +5,53 @@ import { Pyramid } from "airwnd/pyramid.js";
 import { lowerBound, nearest } from "airwnd/scale.js";
 
 export class Series {
+  /** @type {Map<string, Pyramid>} */
   #pyramids = new Map();
+  /** @type {Map<string, { key: string, band: Band }>} */
   #bands = new Map();
 
+  /**
+   * @param {RunFacts["runs"][0]} run
+   * @param {number} index
+   * @param {Map<string, any>} arrays
+   */
   constructor(run, index, arrays) {
+    /** @type {Float64Array} */
     this.time = arrays.get(`${index}/time`);
     this.length = this.time.length;
-    this.interval = this.length > 1 ? (this.time.at(-1) - this.time[0]) / (this.length - 1) : 0;
+    this.interval = this.length > 1 ? (this.time[this.length - 1] - this.time[0]) / (this.length - 1) : 0;
     this.flows = run.flows.length;
+    /** @type {Map<string, Float32Array>} */
     this.columns = new Map(run.columns.map((name) => [name, arrays.get(`${index}/${name}`)]));
   }
 
-  has(column) {
+  has(/** @type {string} */ column) {
     return this.columns.has(column);
   }
 
-  /** Returns the value of a flow at a sample; NaN if it is missing. */
+  /**
+   * Returns the value of a flow at a sample; NaN if it is missing.
+   *
+   * @param {string} column
+   * @param {number} flow
+   * @param {number} sample
+   */
   value(column, flow, sample) {
-    return this.has(column) ? this.columns.get(column)[flow * this.length + sample] : NaN;
+    return this.columns.get(column)?.[flow * this.length + sample] ?? NaN;
   }
 
   /** Returns the sample nearest to a time. */
-  nearest(time) {
+  nearest(/** @type {number} */ time) {
     return nearest(this.time, time);
   }
 
-  /** Returns the first sample of each of `count` equal parts of a time range, and the end of the last part. */
+  /**
+   * Returns the first sample of each of `count` equal parts of a time range, and the end of the last part.
+   *
+   * @param {number} from
+   * @param {number} to
+   * @param {number} count
+   */
   edges(from, to, count) {
     const edges = new Int32Array(count + 1);
     let sample = lowerBound(this.time, from);
@@ -44,9 +65,24 @@ export class Series {
     return edges;
   }
 
-  /** Returns means over the steps of `size` samples that cover the samples from `first` to `end`, at the steps' middles. */
+  /** The samples of a column that the series has. */
+  #samples(/** @type {string} */ column) {
+    const found = this.columns.get(column);
+    if (!found) throw new Error(`no column ${column}`);
+    return found;
+  }
+
+  /**
+   * Returns means over the steps of `size` samples that cover the samples from `first` to `end`, at the steps' middles.
+   *
+   * @param {string} column
+   * @param {number} flow
+   * @param {number} size
+   * @param {number} first
+   * @param {number} end
+   */
   means(column, flow, size, first, end) {
-    const all = this.columns.get(column).subarray(flow * this.length, (flow + 1) * this.length);
+    const all = this.#samples(column).subarray(flow * this.length, (flow + 1) * this.length);
     if (size === 1) return { time: this.time.subarray(first, end), values: all.subarray(first, end) };
     const from = Math.floor(first / size);
     const count = Math.ceil(end / size) - from;
@@ -68,19 +104,26 @@ export class Series {
     return { time, values };
   }
 
-  pyramid(column) {
-    if (!this.#pyramids.has(column)) {
-      this.#pyramids.set(column, new Pyramid(this.columns.get(column), this.flows, this.length));
+  pyramid(/** @type {string} */ column) {
+    let found = this.#pyramids.get(column);
+    if (!found) {
+      found = new Pyramid(this.#samples(column), this.flows, this.length);
+      this.#pyramids.set(column, found);
     }
-    return this.#pyramids.get(column);
+    return found;
   }
 
-  /** Returns the band over the given flows; cached until other flows are requested. */
+  /**
+   * Returns the band over the given flows; cached until other flows are requested.
+   *
+   * @param {string} column
+   * @param {number[]} flows
+   */
   band(column, flows) {
     const key = flows.join(" ");
     const kept = this.#bands.get(column);
     if (kept?.key === key) return kept.band;
-    const band = new Band(this.columns.get(column), flows, this.time);
+    const band = new Band(this.#samples(column), flows, this.time);
     this.#bands.set(column, { key, band });
     return band;
   }

@@ -32,8 +32,16 @@ export class FlowTable {
   #rows = new Map();
   #words = new Map();
 
+  /**
+   * @param {import("airwnd/state.js").State} state
+   * @param {import("airwnd/looks.js").Looks} looks
+   */
   constructor(state, looks) {
-    Object.assign(this, { state, looks, sort: { key: null, sign: 1 }, wanted: [] });
+    this.state = state;
+    this.looks = looks;
+    this.sort = { key: null, sign: 1 };
+    /** @type {string[]} */
+    this.wanted = [];
     this.section = document.getElementById("flows");
     this.several = state.facts.runs.length > 1;
     const [name, ...figures] = state.facts.flowFigures;
@@ -123,7 +131,7 @@ export class FlowTable {
     const there = (each) => each.value !== null && each.value !== undefined;
     const keyed = this.ordered.map((line) => ({ line, value: this.#value(line, key) }));
     // Rows without a value come last in either order.
-    keyed.sort((a, b) => there(b) - there(a) || (there(a) && there(b) ? sign * rank(a.value, b.value) : 0));
+    keyed.sort((a, b) => Number(there(b)) - Number(there(a)) || (there(a) && there(b) ? sign * rank(a.value, b.value) : 0));
     this.ordered = keyed.map(({ line }) => line);
     this.#list();
     for (const head of this.heads) {
@@ -134,7 +142,7 @@ export class FlowTable {
 
   #tools() {
     const { state } = this;
-    const filter = this.section.querySelector('input[type="search"]');
+    const filter = /** @type {HTMLInputElement} */ (this.section.querySelector('input[type="search"]'));
     filter.addEventListener("input", () => {
       this.wanted = filter.value.toLowerCase().split(/\s+/);
       this.#list();
@@ -150,10 +158,10 @@ export class FlowTable {
         state.changedLines();
       },
     };
-    for (const button of this.section.querySelectorAll("[data-do]")) button.addEventListener("click", actions[button.dataset.do]);
+    for (const button of /** @type {NodeListOf<HTMLElement>} */ (this.section.querySelectorAll("[data-do]"))) button.addEventListener("click", actions[button.dataset.do]);
     const link = document.getElementById("link");
     link.hidden = !this.several;
-    link.querySelector("input").addEventListener("change", (event) => (state.linked = event.target.checked));
+    link.querySelector("input").addEventListener("change", (event) => (state.linked = /** @type {HTMLInputElement} */ (event.target).checked));
   }
 
   update() {
@@ -203,7 +211,7 @@ export function showRuns(state, looks) {
     return made;
   });
   section.querySelector("table").append(element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
-  const reach = section.querySelector(".reach");
+  const reach = /** @type {HTMLElement} */ (section.querySelector(".reach"));
   const lines = runs.flatMap((run) => run.outOfReach.map((line) => (several ? `${run.label}, ${line}` : line)));
   reach.append(...lines.map((textContent) => element("li", { textContent })));
   reach.hidden = lines.length === 0;

@@ -7,8 +7,16 @@ import { BAND } from "airwnd/band.js";
 const SMOOTH = 4;
 
 export class Traces {
+  /** @type {import("airwnd/canvas.js").Frame} */
+  frame;
+
+  /**
+   * @param {RunFacts["panels"][0]} spec
+   * @param {import("airwnd/state.js").State} state
+   */
   constructor(spec, state) {
-    Object.assign(this, { spec, state });
+    this.spec = spec;
+    this.state = state;
   }
 
   series(line) {

@@ -5,6 +5,14 @@ import { follow, rule } from "airwnd/pen.js";
 import { tickText, ticks, valueText } from "airwnd/scale.js";
 import { SPAN } from "airwnd/history.js";
 
+/**
+ * @import { Kind, Side } from "airwnd/side.js"
+ *
+ * @typedef {{ column: string, label: string, smooth?: number, joined?: boolean, dashes?: number[], outside?: boolean }} ChartLine
+ * @typedef {{ name: string, title: string, unit: string, scale: number, of: Kind, lines: ChartLine[] }} ChartSpec
+ * @typedef {ChartLine & { side: Side, time: number[], values: number[] }} SideLine
+ */
+
 const LEFT = 46;
 const RIGHT = 8;
 const TOP = 6;
@@ -13,6 +21,8 @@ const FOOT = 18;
 /**
  * Charts of the page. `of` selects the kind of flow; `smooth` averages that many samples; `joined` draws a line over
  * samples without a value: intervals in which no packet arrived.
+ *
+ * @type {ChartSpec[]}
  */
 export const CHARTS = [
   { name: "throughput", title: "Download: throughput", unit: "Mbit/s", scale: 1e-3, of: "download", lines: [{ column: "throughput_kbps", label: "throughput", smooth: 4 }] },
@@ -24,23 +34,32 @@ export const CHARTS = [
 ];
 
 export class Chart {
-  constructor(spec, element) {
-    Object.assign(this, { spec, element });
-    this.canvas = element.querySelector("canvas");
-    this.values = element.querySelector(".values");
+  /**
+   * @param {ChartSpec} spec
+   * @param {{ element: HTMLElement, canvas: HTMLCanvasElement, values: HTMLElement }} parts
+   */
+  constructor(spec, { element, canvas, values }) {
+    this.spec = spec;
+    this.element = element;
+    this.canvas = canvas;
+    this.values = values;
     this.top = 0;
   }
 
-  /** @param sides configurations: name, colour, and history by kind of flow. @param surface instead of the canvas. */
-  draw(sides, now, surface = null) {
+  /**
+   * @param {Side[]} sides
+   * @param {number} now
+   * @param {Surface} [surface] instead of the canvas
+   */
+  draw(sides, now, surface) {
     const { spec } = this;
     const { context, width, height } = surface ?? fresh(this.canvas);
     const to = Math.max(now, SPAN);
     const from = to - SPAN;
-    const x = (time) => LEFT + ((time - from) / SPAN) * (width - LEFT - RIGHT);
+    const x = (/** @type {number} */ time) => LEFT + ((time - from) / SPAN) * (width - LEFT - RIGHT);
     const lines = sides.flatMap((side) => spec.lines.map((line) => ({ ...line, side, ...known(side.points(spec.of, line.column, from, line.smooth), line.joined) })));
     const top = this.#limit(lines);
-    const y = (value) => TOP + (1 - (value * spec.scale) / top) * (height - TOP - FOOT);
+    const y = (/** @type {number} */ value) => TOP + (1 - (value * spec.scale) / top) * (height - TOP - FOOT);
     this.#axes(context, { width, height, top, from, to, x });
     context.save();
     context.beginPath();
@@ -54,8 +73,8 @@ export class Chart {
    * Largest value of the axis: at least that of the lines, and lower than before only if half is enough, so that the
    * axis is calm. A window far above the others, such as a receive window that never limits, leaves the picture.
    */
-  #limit(lines) {
-    const highest = (some) => some.flatMap(({ values }) => values).reduce((max, value) => (value > max ? value : max), 0) * this.spec.scale;
+  #limit(/** @type {SideLine[]} */ lines) {
+    const highest = (/** @type {SideLine[]} */ some) => some.flatMap(({ values }) => values).reduce((max, value) => (value > max ? value : max), 0) * this.spec.scale;
     const inside = highest(lines.filter(({ outside }) => !outside));
     const all = highest(lines);
     const wanted = Math.max(inside > 0 ? Math.min(all, 2.5 * inside) : all, 1);
@@ -65,6 +84,10 @@ export class Chart {
     return this.top;
   }
 
+  /**
+   * @param {Pen} context
+   * @param {{ width: number, height: number, top: number, from: number, to: number, x: (time: number) => number }} frame
+   */
   #axes(context, { width, height, top, from, to, x }) {
     const bottom = height - FOOT;
     const { step, values } = ticks(0, top, Math.max(2, (height - TOP - FOOT) / 34));
@@ -89,7 +112,7 @@ export class Chart {
   }
 
   /** Writes the current values beside the title, and describes the picture to screen readers. */
-  tell(sides) {
+  tell(/** @type {Side[]} */ sides) {
     const { spec } = this;
     const texts = sides.map((side) => {
       const values = spec.lines.map(({ column, label }) => {
@@ -112,9 +135,14 @@ export class Chart {
   }
 }
 
-/** Points without those that have no value. */
+/**
+ * Points without those that have no value.
+ *
+ * @param {{ time: number[], values: number[] }} points
+ * @param {boolean} [joined]
+ */
 function known({ time, values }, joined) {
   if (!joined) return { time, values };
-  const isKnown = (_, i) => values[i] === values[i];
+  const isKnown = (/** @type {number} */ _, /** @type {number} */ i) => values[i] === values[i];
   return { time: time.filter(isKnown), values: values.filter(isKnown) };
 }

@@ -2,11 +2,12 @@
 
 import { bytesOf, inflate } from "airwnd/data.js";
 
+/** @type {Promise<WebAssembly.Module> | null} */
 let compiled = null;
 
 /** Module and worker: those of the page, or of a script that pages share. */
 function source() {
-  const text = (id) => document.getElementById(id).textContent;
+  const text = (/** @type {string} */ id) => document.getElementById(id)?.textContent ?? "";
   return globalThis.airwndEngine ?? { module: text("engine"), worker: text("worker") };
 }
 
@@ -16,15 +17,28 @@ function module() {
   return compiled;
 }
 
+/** A text of others as one line that reads as it is written: without control characters and changes of direction. */
+export const printable = (/** @type {string} */ text) => text.replace(/[\p{C}\u2028\u2029]/gu, (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`);
+
 /** A rejected request: one line for the reader. */
-export class EngineError extends Error {}
+export class EngineError extends Error {
+  constructor(/** @type {string} */ text) {
+    super(printable(text));
+  }
+}
 
 /** The engine of the machine that serves the page, with the tasks of the worker. */
 export class RemoteEngine {
   #name = Array.from(crypto.getRandomValues(new Uint32Array(2)), String).join("-");
   #stop = new AbortController();
 
-  async request(task, values = {}) {
+  /**
+   * @template {keyof Tasks} Task
+   * @param {Task} task
+   * @param {Tasks[Task][0]} values
+   * @returns {Promise<Tasks[Task][1]>}
+   */
+  async request(task, values) {
     const { signal } = this.#stop;
     const body = JSON.stringify({ name: this.#name, task, ...values });
     let reply;
@@ -43,22 +57,38 @@ export class RemoteEngine {
   }
 }
 
-/** JSON has null for numbers without a value. */
+/**
+ * JSON has null for numbers without a value.
+ *
+ * @param {any} value
+ * @returns {any}
+ */
 function known(value) {
   if (Array.isArray(value)) return value.map((each) => (each === null ? NaN : known(each)));
   if (value === null || typeof value !== "object") return value;
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, known(each)]));
 }
 
+/** @typedef {(simulated: number, duration?: string) => void} OnProgress */
+
 export class Engine {
+  /** @type {Worker | null} */
   #worker = null;
+  /** @type {Map<number, { resolve: (result: any) => void, reject: (error: EngineError) => void, onProgress?: OnProgress }>} */
   #waiting = new Map();
   #number = 0;
 
-  /** Sends a task to the worker, which is started first if there is none. */
-  async request(task, values = {}, onProgress = null) {
-    if (!this.#worker) await this.#start();
-    return this.#send(task, values, onProgress);
+  /**
+   * Sends a task to the worker, which is started first if there is none.
+   *
+   * @template {keyof Tasks} Task
+   * @param {Task} task
+   * @param {Tasks[Task][0]} values
+   * @param {OnProgress} [onProgress]
+   * @returns {Promise<Tasks[Task][1]>}
+   */
+  async request(task, values, onProgress) {
+    return this.#send(this.#worker ?? (await this.#start()), task, values, onProgress);
   }
 
   /** Ends the worker, and with it any computation; the next request starts another one. */
@@ -71,23 +101,33 @@ export class Engine {
 
   async #start() {
     const shared = await module();
-    if (this.#worker) return;
+    if (this.#worker) return this.#worker;
     const address = URL.createObjectURL(new Blob([source().worker], { type: "text/javascript" }));
-    this.#worker = new Worker(address);
-    this.#worker.onmessage = ({ data }) => this.#answer(data);
-    this.#worker.onerror = (event) => this.stop(event.message);
-    await this.#send("load", { module: shared });
+    const worker = new Worker(address);
+    this.#worker = worker;
+    worker.onmessage = ({ data }) => this.#answer(data);
+    worker.onerror = (event) => this.stop(event.message);
+    await this.#send(worker, "load", { module: shared });
     URL.revokeObjectURL(address);
+    return worker;
   }
 
-  #send(task, values, onProgress = null) {
+  /**
+   * @param {Worker} worker
+   * @param {string} task
+   * @param {object} values
+   * @param {OnProgress} [onProgress]
+   * @returns {Promise<any>}
+   */
+  #send(worker, task, values, onProgress) {
     const number = this.#number++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(number, { resolve, reject, onProgress });
-      this.#worker.postMessage({ number, task, ...values });
+      worker.postMessage({ number, task, ...values });
     });
   }
 
+  /** @param {Answer} answer */
   #answer({ number, result, error, fatal, progress, duration }) {
     const waiting = this.#waiting.get(number);
     if (!waiting) return;

@@ -8,20 +8,20 @@ const KEPT = 120;
 export const COLUMNS = ["time_s", "cwnd_bytes", "rwnd_bytes", "in_flight_bytes", "rtt_ms", "delay_ms", "queue_bytes", "queue_packets", "sinr_db", "rate_kbps", "throughput_kbps"];
 
 export class History {
-  constructor() {
-    this.columns = new Map();
-    this.events = [];
-  }
+  /** @type {Map<string, number[]>} */
+  columns = new Map();
 
   /** Appends rows by column. */
-  append(rows) {
+  append(/** @type {Columns} */ rows) {
     for (const [name, values] of Object.entries(rows)) {
-      if (!this.columns.has(name)) this.columns.set(name, []);
-      this.columns.get(name).push(...values);
+      const column = this.columns.get(name);
+      if (column) column.push(...values);
+      else this.columns.set(name, [...values]);
     }
     const times = this.times;
-    if (!times.length || times.at(-1) - times[0] <= 1.25 * KEPT) return;
-    const first = times.findIndex((time) => time >= times.at(-1) - KEPT);
+    const end = times.at(-1);
+    if (end === undefined || end - times[0] <= 1.25 * KEPT) return;
+    const first = times.findIndex((time) => time >= end - KEPT);
     for (const [name, values] of this.columns) this.columns.set(name, values.slice(first));
   }
 
@@ -29,7 +29,12 @@ export class History {
     return this.columns.get("time_s") ?? [];
   }
 
-  /** Returns times and values of a column from a time on; means over `size` samples. */
+  /**
+   * Returns times and values of a column from a time on; means over `size` samples.
+   *
+   * @param {string} column
+   * @param {number} from
+   */
   points(column, from, size = 1) {
     const [times, all] = [this.times, this.columns.get(column) ?? []];
     let first = times.length;
@@ -52,21 +57,31 @@ export class History {
     return { time, values };
   }
 
-  /** Mean of a column over the samples between two times; NaN if there are none. */
+  /**
+   * Mean of a column over the samples between two times; NaN if there are none.
+   *
+   * @param {string} column
+   * @param {number} from
+   */
   mean(column, from, to = Infinity) {
     const all = this.#known(column, from, to);
     return all.length ? all.reduce((sum, value) => sum + value, 0) / all.length : NaN;
   }
 
+  /**
+   * @param {string} column
+   * @param {number} from
+   */
   max(column, from, to = Infinity) {
     const all = this.#known(column, from, to);
     return all.length ? all.reduce((max, value) => Math.max(max, value)) : NaN;
   }
 
-  last(column) {
-    return this.columns.get(column)?.at(-1) ?? NaN;
-  }
-
+  /**
+   * @param {string} column
+   * @param {number} from
+   * @param {number} to
+   */
   #known(column, from, to) {
     const values = this.columns.get(column) ?? [];
     return values.filter((value, i) => value === value && this.times[i] >= from && this.times[i] <= to);

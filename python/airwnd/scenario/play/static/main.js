@@ -11,8 +11,26 @@ import { valueText } from "airwnd/scale.js";
 import { SPANS, Timeline } from "airwnd/timeline.js";
 import { STEPS, Tour } from "airwnd/tour.js";
 
-const facts = JSON.parse(document.getElementById("facts").textContent);
-const find = (id) => document.getElementById(id);
+/**
+ * @import { ChartSpec } from "airwnd/charts.js"
+ * @import { Setting } from "airwnd/settings.js"
+ *
+ * @typedef {object} Elements elements of the page that are more than an `HTMLElement`
+ * @property {HTMLButtonElement} theme
+ * @property {HTMLSelectElement} pace
+ * @property {HTMLSelectElement} span
+ * @property {HTMLSelectElement} kind
+ * @property {HTMLSelectElement} live
+ * @property {HTMLInputElement} live-value
+ * @property {HTMLTextAreaElement} toml
+ */
+
+/** @type {<Id extends string>(id: Id) => Id extends keyof Elements ? Elements[Id] : HTMLElement} */
+const find = (id) => /** @type {any} */ (document.getElementById(id));
+const canvasIn = (/** @type {string} */ id) => /** @type {HTMLCanvasElement} */ (find(id).querySelector("canvas"));
+
+/** @type {{ looks: [TwoColours, TwoColours], remote: boolean, scenario: string | null }} */
+const facts = JSON.parse(find("facts").textContent);
 /** Wall-clock milliseconds that a step of the engine may take, so that the page stays smooth. */
 const BUDGET = 25;
 /** Least time between two updates of texts, in milliseconds: a screen reader and an eye need it. */
@@ -23,19 +41,23 @@ const STRIDE = 0.25;
 const BACK = 5;
 
 const sides = [new Side("a", facts.looks[0], facts.remote), new Side("b", facts.looks[1], facts.remote)];
+/** @type {PlaygroundState} */
 const state = { a: defaults(), b: null, places: new Map(), own: null, pace: "1", tour: null, playing: true };
 const charts = CHARTS.map((spec) => new Chart(spec, chartElement(spec)));
-const map = new CellMap(find("map").querySelector("canvas"));
-const queue = new QueuePicture(find("queue").querySelector("canvas"));
-const grid = new Grid(find("prbs").querySelector("canvas"));
-const timeline = new Timeline(find("timeline").querySelector("canvas"));
+const map = new CellMap(canvasIn("map"));
+const queue = new QueuePicture(canvasIn("queue"));
+const grid = new Grid(canvasIn("prbs"));
+const timeline = new Timeline(canvasIn("timeline"));
 const tour = new Tour(find("tour"), (step) => openTour(step));
 
 /** Number of the newest restart: replies of earlier ones are ignored. */
 let generation = 0;
-/** The newest restart, until the cell has begun. */
+/** The newest restart, until the cell has begun.
+ * @type {Promise<void>} */
 let beginning = Promise.resolve();
 let clock = 0;
+/** Time of the last frame that advanced the simulations, in milliseconds; `null`: the next one begins to count.
+ * @type {number | null} */
 let last = null;
 let advancing = false;
 let told = 0;
@@ -47,10 +69,10 @@ let skipTo = 0;
 let rates = { since: 0, count: 0, clock: 0, frames: NaN, pace: NaN };
 
 function shown() {
-  return sides.filter((side, index) => (index === 0 || state.b) && side.ready);
+  return sides.filter((side, index) => (index === 0 || state.b !== null) && side.ready);
 }
 
-function chartElement({ title, unit }) {
+function chartElement(/** @type {ChartSpec} */ { title, unit }) {
   const figure = document.createElement("figure");
   figure.className = "chart";
   const caption = document.createElement("figcaption");
@@ -70,22 +92,23 @@ function chartElement({ title, unit }) {
   area.append(canvas);
   figure.append(caption, area);
   find("charts").append(figure);
-  return figure;
+  return { element: figure, canvas, values };
 }
 
 // Controls.
 
 /** A control of a setting: two of them if configurations may differ in it and there are two. */
-function fieldElement(setting) {
-  const { key, label, both } = setting;
+function fieldElement(/** @type {Setting} */ setting) {
+  const { label, both } = setting;
   const field = document.createElement("div");
   field.className = "field";
-  const names = both && state.b ? ["a", "b"] : ["a"];
-  const inputs = names.map((name) => control(setting, name));
+  /** @type {[string, Settings][]} */
+  const configurations = both && state.b ? [["a", state.a], ["b", state.b]] : [["a", state.a]];
+  const inputs = configurations.map(([name, settings]) => control(setting, name, settings));
   const title = document.createElement("label");
   title.textContent = label;
   title.htmlFor = inputs[0].id;
-  if (names.length === 1) {
+  if (inputs.length === 1) {
     field.append(title, inputs[0]);
     return field;
   }
@@ -94,10 +117,11 @@ function fieldElement(setting) {
   inputs.forEach((input, index) => {
     const part = document.createElement("span");
     const mark = document.createElement("b");
-    mark.textContent = names[index].toUpperCase();
-    mark.className = `side-${names[index]}`;
+    const [name] = configurations[index];
+    mark.textContent = name.toUpperCase();
+    mark.className = `side-${name}`;
     mark.setAttribute("aria-hidden", "true");
-    input.setAttribute("aria-label", `${label}, configuration ${names[index].toUpperCase()}`);
+    input.setAttribute("aria-label", `${label}, configuration ${name.toUpperCase()}`);
     part.append(mark, input);
     pair.append(part);
   });
@@ -106,24 +130,25 @@ function fieldElement(setting) {
   return field;
 }
 
-function control({ key, values, range }, name) {
-  const value = state[name][key];
-  const input = document.createElement(values ? "select" : "input");
+/** The input of a setting of a configuration. */
+function control(/** @type {Setting} */ { key, values = {}, range }, /** @type {string} */ name, /** @type {Settings} */ settings) {
+  const value = settings[key];
+  const input = document.createElement(range ? "input" : "select");
   input.id = `${name}-${key}`;
-  if (values) {
+  if (range) {
+    Object.assign(input, { type: "number", min: range[0], max: range[1], step: 1, value });
+  } else {
     input.append(...Object.entries(values).map(([each, text]) => new Option(text, each)));
     input.value = value;
-  } else {
-    Object.assign(input, { type: "number", min: range[0], max: range[1], step: 1, value });
   }
   input.addEventListener("change", () => {
     const error = fault(key, input.value);
     if (error) {
-      input.value = state[name][key];
+      input.value = settings[key];
       say(error, true);
       return;
     }
-    state[name][key] = input.value;
+    settings[key] = input.value;
     if (state.b) state.b = withCell(state.a, state.b);
     // A place that a control sets replaces the chosen one, and a list of places is for one number of UEs.
     if (key === "distance") state.places.delete(PHONE);
@@ -137,24 +162,22 @@ function control({ key, values, range }, name) {
 function showControls() {
   find("fields").replaceChildren(...SETTINGS.map(fieldElement));
   find("fields").hidden = find("algorithms").hidden = state.own !== null;
-  const chosen = SETTINGS.filter(({ summaries }) => summaries).flatMap(({ key, summaries }) => [state.a, state.b].map((each) => each && summaries[each[key]]));
-  find("algorithms").querySelector("ul").replaceChildren(
-    ...[...new Set(chosen.filter(Boolean))].map((text) => Object.assign(document.createElement("li"), { textContent: text })),
+  const chosen = SETTINGS.flatMap(({ key, summaries }) => (summaries ? configurations().map((each) => summaries[each[key]]) : []));
+  find("algorithm-list").replaceChildren(
+    ...[...new Set(chosen)].map((text) => Object.assign(document.createElement("li"), { textContent: text })),
   );
   find("reset").hidden = state.own === null;
   find("second").hidden = state.own !== null;
-  find("second").setAttribute("aria-pressed", state.b !== null);
+  find("second").setAttribute("aria-pressed", String(state.b !== null));
   find("pace").value = state.pace;
   find("toml").value = state.own ?? toml(state.a, state.places);
   find("places").hidden = !state.places.size || state.own !== null;
   const seed = state.own === null || seedOf() === undefined ? "" : ` --set seed=${seedOf()}`;
   find("local").textContent = `airwnd run playground.toml --set duration=60s${seed} --series 20ms --out playground && airwnd view playground`;
   // Map and PRBs are those of the first configuration.
-  for (const caption of document.querySelectorAll("figcaption[data-name]")) (caption.querySelector("span") ?? caption).textContent = caption.dataset.name + (state.b ? " (A)" : "");
-  const names = { a: "A", b: "B" };
-  const lines = state.b && state.own === null ? Object.keys(names).map((name) => [name, `${names[name]}: ${words(state[name])}`]) : [];
+  for (const caption of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("figcaption[data-name]"))) (caption.querySelector("span") ?? caption).textContent = caption.dataset.name + (state.b ? " (A)" : "");
   find("legend").replaceChildren(
-    ...lines.map(([name, text]) => {
+    ...legend().map(({ name, text }) => {
       const line = document.createElement("span");
       line.className = `side-${name}`;
       line.textContent = text;
@@ -163,13 +186,24 @@ function showControls() {
   );
 }
 
-/** What distinguishes a configuration. */
-function words(settings) {
-  const differing = SETTINGS.filter(({ key, both }) => both && (state.a[key] !== state.b[key] || ["cc", "rwnd", "queue"].includes(key)));
-  return differing.map(({ key, values }) => values[settings[key]]).join(", ");
+/** The configurations of the controls. */
+function configurations() {
+  return state.b ? [state.a, state.b] : [state.a];
 }
 
-function say(text, isError = false) {
+/** A line for each of two configurations. */
+function legend() {
+  const all = state.own === null && state.b ? configurations() : [];
+  return all.map((settings, index) => ({ name: sides[index].name, text: `${sides[index].name.toUpperCase()}: ${words(settings)}`, colour: sides[index].colour() }));
+}
+
+/** What distinguishes a configuration. */
+function words(/** @type {Settings} */ settings) {
+  const differing = SETTINGS.filter(({ key, both }) => both && (state.a[key] !== state.b?.[key] || ["cc", "rwnd", "queue"].includes(key)));
+  return differing.map(({ key, values = {} }) => values[settings[key]]).join(", ");
+}
+
+function say(/** @type {string} */ text, isError = false) {
   const line = find("status");
   line.textContent = text;
   line.classList.toggle("error", isError);
@@ -183,7 +217,7 @@ function restart(message = "") {
   return beginning;
 }
 
-async function begin(message) {
+async function begin(/** @type {string} */ message) {
   const mine = ++generation;
   for (const side of sides) {
     side.engine.stop();
@@ -195,17 +229,26 @@ async function begin(message) {
   showControls();
   say("building the cell…");
   history.replaceState(null, "", `${location.pathname}${location.search}${await fragment(state)}`);
-  const scenarios = state.own !== null ? [state.own] : [state.a, state.b].filter(Boolean).map((each) => toml(each, state.places));
   const seed = seedOf();
   try {
-    await Promise.all(scenarios.map((text, index) => sides[index].begin(text, seed)));
+    await Promise.all(scenarios().map((text, index) => sides[index].begin(text, seed)));
     if (mine !== generation) return;
     clock = sides[0].now;
     for (const chart of charts) chart.top = 0;
     say(message);
   } catch (error) {
-    if (mine === generation) say(error.message, true);
+    if (mine === generation) say(messageOf(error), true);
   }
+}
+
+/** The scenarios of the page in TOML. */
+function scenarios() {
+  return state.own !== null ? [state.own] : configurations().map((each) => toml(each, state.places));
+}
+
+/** The line of an error. */
+function messageOf(/** @type {unknown} */ error) {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Seed of the run; `undefined`: that of an own scenario. */
@@ -214,32 +257,32 @@ function seedOf() {
 }
 
 /** Advances all configurations to the same time. */
-async function advance(request) {
+async function advance(/** @type {AdvanceRequest} */ request) {
   const mine = generation;
   advancing = true;
   try {
     const done = await Promise.all(shown().map((side) => (side.ended ? null : side.advance(request))));
     if (mine !== generation) return;
     clock = Math.max(...shown().map(({ now }) => now));
-    document.documentElement.dataset.memory = Math.max(...done.map((each) => each?.memory ?? 0));
+    document.documentElement.dataset.memory = String(Math.max(...done.map((each) => each?.memory ?? 0)));
     if (done[0]) grid.append(done[0].allocations, sides[0]);
     if (shown().every(({ ended }) => ended)) pause("the scenario has ended");
   } catch (error) {
-    if (mine === generation) pause(error.message, true);
+    if (mine === generation) pause(messageOf(error), true);
   } finally {
     if (mine === generation) advancing = false;
   }
 }
 
 /** Simulated time that the next frame should show; a configuration that is behind catches up first. */
-function target(elapsed) {
+function target(/** @type {number} */ elapsed) {
   const behind = Math.min(...shown().filter(({ ended }) => !ended).map(({ now }) => now));
   if (behind < clock - 1e-6) return clock;
   if (clock < skipTo) return Math.min(skipTo, clock + STRIDE);
   return state.pace === "max" ? clock + STRIDE : clock + Math.min(elapsed, 0.1) * Number(state.pace);
 }
 
-function frame(at) {
+function frame(/** @type {number} */ at) {
   requestAnimationFrame(frame);
   measure(at);
   const elapsed = last === null ? 0 : (at - last) / 1000;
@@ -255,7 +298,7 @@ function frame(at) {
 }
 
 /** Measures frames and simulated seconds per second. */
-function measure(at) {
+function measure(/** @type {number} */ at) {
   rates.count++;
   const seconds = (at - rates.since) / 1000;
   if (seconds < 1) return;
@@ -264,7 +307,7 @@ function measure(at) {
   document.documentElement.dataset.pace = rates.pace.toFixed(3);
 }
 
-function draw(at) {
+function draw(/** @type {number} */ at) {
   const all = shown();
   if (!all.length) return;
   for (const chart of charts) if (!chart.element.hidden) chart.draw(all, clock);
@@ -283,7 +326,7 @@ function draw(at) {
   tell(all);
 }
 
-function tell(all) {
+function tell(/** @type {Side[]} */ all) {
   for (const chart of charts) {
     const isHidden = !all.some((side) => side.has(chart.spec.of));
     if (chart.element.hidden !== isHidden) chart.element.hidden = isHidden;
@@ -327,7 +370,7 @@ async function replay() {
 }
 
 /** Lets a UE begin at another place. */
-function move(number, place) {
+function move(/** @type {number} */ number, /** @type {Place} */ place) {
   // The other UEs of the group stay where they begin: a list has all of them.
   const begin = sides[0].places;
   if (number !== PHONE) {
@@ -348,18 +391,18 @@ async function oneTti() {
 
 // Tour.
 
-/** Configurations of a step of the tour. */
-function configurations(step) {
+/** State of a step of the tour. */
+function stateOf(/** @type {number} */ step) {
   const { a, b } = STEPS[step - 1];
   return { a: { ...a }, b: b && { ...b }, places: new Map(), own: null };
 }
 
-function openTour(step) {
+function openTour(/** @type {number | null} */ step) {
   state.tour = step;
   tour.open(step);
   find("start-tour").hidden = step !== null;
   if (step !== null) {
-    Object.assign(state, configurations(step));
+    Object.assign(state, stateOf(step));
     tour.title.focus();
     play();
   }
@@ -386,20 +429,20 @@ function listen() {
     tell: (text) => say(text),
   });
   find("span").append(...Object.entries(SPANS).map(([value, text]) => new Option(text, value)));
-  find("span").append(...[...find("span").options].sort((a, b) => a.value - b.value));
-  find("span").value = timeline.span;
-  find("span").addEventListener("change", (event) => (timeline.span = Number(event.target.value)));
-  find("kind").addEventListener("change", (event) => {
-    timeline.flow = event.target.value;
+  find("span").append(...[...find("span").options].sort((a, b) => Number(a.value) - Number(b.value)));
+  find("span").value = String(timeline.span);
+  find("span").addEventListener("change", () => (timeline.span = Number(find("span").value)));
+  find("kind").addEventListener("change", () => {
+    timeline.flow = find("kind").value === "game" ? "game" : "download";
     timeline.reset();
   });
   find("follow").addEventListener("click", () => timeline.followNext());
   timeline.canvas.addEventListener("click", (event) => sides[0].ready && timeline.pick(sides[0], event.offsetX));
   find("pace").append(...Object.entries(PACES).map(([value, text]) => new Option(text, value)));
   // Keys of objects that look like whole numbers come first in any case; the order here is that of the pace.
-  find("pace").append(...[...find("pace").options].sort((a, b) => (a.value === "max" ? 1 : b.value === "max" ? -1 : a.value - b.value)));
-  find("pace").addEventListener("change", async (event) => {
-    state.pace = event.target.value;
+  find("pace").append(...[...find("pace").options].sort((a, b) => (a.value === "max" ? 1 : b.value === "max" ? -1 : Number(a.value) - Number(b.value))));
+  find("pace").addEventListener("change", async () => {
+    state.pace = find("pace").value;
     history.replaceState(null, "", `${location.pathname}${location.search}${await fragment(state)}`);
   });
   find("second").addEventListener("click", () => {
@@ -422,15 +465,16 @@ function listen() {
   });
   find("settings").addEventListener("submit", (event) => event.preventDefault());
   document.addEventListener("keydown", key);
-  for (const button of document.querySelectorAll("[data-export]")) button.addEventListener("click", () => exportAs(button.dataset.export));
-  find("explore")?.addEventListener("click", explore);
+  for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-export]"))) button.addEventListener("click", () => exportAs(button.dataset.export));
+  document.getElementById("explore")?.addEventListener("click", explore);
   window.addEventListener("hashchange", () => open(location.hash));
 }
 
 /** Keys of the whole page, unless the focus is in a control that uses them. */
-function key(event) {
-  const uses = event.target.closest("input, select, textarea, button, summary");
+function key(/** @type {KeyboardEvent} */ event) {
+  const uses = event.target instanceof Element && event.target.closest("input, select, textarea, button, summary");
   if (uses || event.ctrlKey || event.metaKey || event.altKey) return;
+  /** @type {Record<string, () => void>} */
   const actions = { " ": () => find("play").click(), ArrowRight: oneTti, Home: () => find("again").click() };
   if (!(event.key in actions)) return;
   event.preventDefault();
@@ -446,20 +490,19 @@ async function setLive() {
     await Promise.all(shown().map((side) => side.set(what, value)));
     say(`${LIVE[what].label.split(" ")[0]} is set`);
   } catch (error) {
-    say(error.message, true);
+    say(messageOf(error), true);
   }
 }
 
-async function exportAs(kind) {
+async function exportAs(/** @type {string | undefined} */ kind) {
   const scenario = state.own ?? toml(state.a, state.places);
   if (kind === "toml") offer("playground.toml", scenario, "application/toml");
   else if (kind === "csv") offer("playground.csv", csv(shown()), "text/csv");
   else if (kind === "timeline") offer("timeline.svg", drawn(timeline, sides[0]), "image/svg+xml");
   else if (kind === "png" || kind === "svg") {
-    const legend = shown().map((side) => ({ text: state.b ? `${side.name.toUpperCase()}: ${words(state[side.name])}` : "", colour: side.colour() }));
     const visible = charts.filter(({ element }) => !element.hidden);
-    if (kind === "png") offer("playground.png", await picture(visible, legend), "image/png");
-    else offer("playground.svg", vector(visible, legend, shown(), clock), "image/svg+xml");
+    if (kind === "png") offer("playground.png", await picture(visible, legend()), "image/png");
+    else offer("playground.svg", vector(visible, legend(), shown(), clock), "image/svg+xml");
   } else {
     await copy(kind === "link" ? location.href : find("local").textContent);
   }
@@ -471,18 +514,17 @@ async function explore() {
   const opened = window.open("", "_blank");
   say("runs the scenarios for the explorer…");
   try {
-    const scenarios = state.own !== null ? [state.own] : [state.a, state.b].filter(Boolean).map((each) => toml(each, state.places));
-    const { page } = await sides[0].engine.request("explore", { scenarios, seed: seedOf(), seconds: clock, fragment: location.hash });
+    const { page } = await sides[0].engine.request("explore", { scenarios: scenarios(), seed: seedOf(), seconds: clock, fragment: location.hash });
     const address = new URL(page, location.href).href;
     if (opened) opened.location.replace(address);
     say(opened ? "the explorer is open" : `the explorer is at ${address}`);
   } catch (error) {
     opened?.close();
-    say(error.message, true);
+    say(messageOf(error), true);
   }
 }
 
-async function copy(text) {
+async function copy(/** @type {string} */ text) {
   try {
     await navigator.clipboard.writeText(text);
     say("copied");
@@ -500,7 +542,7 @@ function themes() {
     readTheme();
     for (const side of sides) root.style.setProperty(`--side-${side.name}`, side.colour());
     const dark = (root.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
-    button.setAttribute("aria-pressed", dark);
+    button.setAttribute("aria-pressed", String(dark));
     button.textContent = dark ? "light" : "dark";
     button.title = `Show the page in ${button.textContent} colours`;
   };
@@ -513,11 +555,11 @@ function themes() {
 }
 
 /** Takes the state from the fragment of an address. */
-async function open(hash) {
+async function open(/** @type {string} */ hash) {
   const { errors, ...found } = await readFragment(hash);
   if (hash.length < 2) found.own = facts.scenario;
   Object.assign(state, found);
-  if (state.tour !== null) Object.assign(state, configurations(state.tour));
+  if (state.tour !== null) Object.assign(state, stateOf(state.tour));
   tour.open(state.tour);
   find("start-tour").hidden = state.tour !== null;
   await restart();
@@ -527,10 +569,10 @@ async function open(hash) {
 themes();
 listen();
 try {
-  const families = SETTINGS.map(({ family }) => family).filter(Boolean);
+  const families = SETTINGS.flatMap(({ family }) => family ?? []);
   learn(await sides[0].engine.request("describe", { families }));
   await open(location.hash);
   requestAnimationFrame(frame);
 } catch (error) {
-  say(`the engine does not start in this browser: ${error.message}`, true);
+  say(`the engine does not start in this browser: ${messageOf(error)}`, true);
 }

@@ -6,23 +6,51 @@ const KEPT = 4;
 const MAX_PACKETS = 20_000;
 
 /**
- * A packet: `flow` is its number, `up` whether it goes to the server. Times are in seconds: `sent`, `queued` at the eNB,
- * `received`, `dropped`; `begun` is the decision on the first of its `blocks`. NaN: not yet.
+ * @typedef {object} Packet times are in seconds; NaN: not yet
+ * @property {number} flow number of the flow
+ * @property {boolean} up whether it goes to the server
+ * @property {number} id
+ * @property {number} bytes
+ * @property {number} sent
+ * @property {number} queued arrival at the eNB
+ * @property {number} begun decision on the first of its blocks
+ * @property {number} received
+ * @property {number} dropped
+ * @property {Block[]} blocks
  *
- * A block: `rounds` are its transmissions, each with `time` on air, `prbs`, `number` and whether it was `decoded`.
+ * @typedef {object} Block
+ * @property {boolean} up
+ * @property {Set<Packet>} packets
+ * @property {Round[]} rounds its transmissions
+ *
+ * @typedef {{ time: number, number: number, prbs: number, mcs: number, bytes: number, decoded: boolean, outcome: string }} Round
+ * @typedef {{ time: number, wait: number, flow: number }} Wait a time in the queue, and its end
  */
-export class Packets {
-  constructor() {
-    this.list = [];
-    this.blocks = [];
-    this.open = new Map();
-    this.filling = new Map();
-  }
 
-  /** Adds the stages and transmissions of a step of the engine. Returns the waiting times in the queue that have ended. */
-  append(steps, rounds, now) {
+/** The packets and blocks that are kept. */
+export class Packets {
+  /** @type {Packet[]} */
+  list = [];
+  /** @type {Block[]} */
+  blocks = [];
+  /** @type {Map<string, Packet>} packets on their way */
+  open = new Map();
+  /** @type {Map<string, Block>} the newest block of each process */
+  filling = new Map();
+
+  /**
+   * Adds the stages and transmissions of a step of the engine. Returns the waiting times in the queue that have ended.
+   *
+   * @param {Partial<Stages>} someSteps
+   * @param {Partial<Transmissions>} someRounds
+   * @param {number} now
+   */
+  append(someSteps, someRounds, now) {
+    /** @type {Wait[]} */
     const waits = [];
-    const [stages, transmissions] = [steps.time_s ?? [], rounds.time_s ?? []];
+    // Without packets, the engine has no columns.
+    const [steps, rounds] = [/** @type {Stages} */ (someSteps), /** @type {Transmissions} */ (someRounds)];
+    const [stages, transmissions] = [someSteps.time_s ?? [], someRounds.time_s ?? []];
     for (let step = 0, round = 0; step < stages.length || round < transmissions.length; ) {
       if (round < transmissions.length && !(stages[step] < transmissions[round])) {
         this.#round(rounds, round++);
@@ -35,10 +63,17 @@ export class Packets {
     return waits;
   }
 
+  /**
+   * @param {Stages} steps
+   * @param {number} row
+   * @returns {Wait | null}
+   */
   #step({ time_s: times, stage, flow, up, id, bytes, process }, row) {
     const time = times[row];
     const key = `${flow[row]} ${up[row]} ${id[row]}`;
-    if (stage[row] === "sent") {
+    const reached = stage[row];
+    if (reached === "sent") {
+      /** @type {Packet} */
       const packet = { flow: flow[row], up: up[row] === 1, id: id[row], bytes: bytes[row], sent: time, queued: NaN, begun: NaN, received: NaN, dropped: NaN, blocks: [] };
       this.open.set(key, packet);
       this.list.push(packet);
@@ -47,9 +82,9 @@ export class Packets {
     // Packets that were sent in the warm-up are not known.
     const packet = this.open.get(key);
     if (!packet) return null;
-    if (stage[row] === "queued") {
+    if (reached === "queued") {
       packet.queued = time;
-    } else if (stage[row] === "block") {
+    } else if (reached === "block") {
       const block = this.#block(`${up[row]} ${process[row]}`, packet.up);
       if (!packet.blocks.includes(block)) packet.blocks.push(block);
       block.packets.add(packet);
@@ -57,13 +92,18 @@ export class Packets {
       packet.begun = time;
       return packet.up || !(packet.queued <= time) ? null : { time, wait: time - packet.queued, flow: packet.flow };
     } else {
-      packet[stage[row]] = time;
+      packet[reached] = time;
       this.open.delete(key);
     }
     return null;
   }
 
-  /** The block that a process is filling: after its first transmission the next one begins. */
+  /**
+   * The block that a process is filling: after its first transmission the next one begins.
+   *
+   * @param {string} key
+   * @param {boolean} up
+   */
   #block(key, up) {
     let block = this.filling.get(key);
     if (!block || block.rounds.length) {
@@ -74,16 +114,20 @@ export class Packets {
     return block;
   }
 
+  /**
+   * @param {Transmissions} rounds
+   * @param {number} row
+   */
   #round({ time_s: times, up, process, transmission, prbs, mcs, bytes, outcome }, row) {
     if (outcome[row] === "unused") return;
     const key = `${up[row]} ${process[row]}`;
-    const block = transmission[row] === 1 || !this.filling.has(key) ? this.#block(key, up[row] === 1) : this.filling.get(key);
+    const block = (transmission[row] === 1 ? undefined : this.filling.get(key)) ?? this.#block(key, up[row] === 1);
     block.rounds.push({ time: times[row], number: transmission[row], prbs: prbs[row], mcs: mcs[row], bytes: bytes[row], decoded: outcome[row] === "decoded", outcome: outcome[row] });
   }
 
-  #forget(now) {
+  #forget(/** @type {number} */ now) {
     const from = now - KEPT;
-    const isOver = ({ received, dropped }) => received < from || dropped < from;
+    const isOver = (/** @type {Packet} */ { received, dropped }) => received < from || dropped < from;
     let over = 0;
     while (over < this.list.length && (isOver(this.list[over]) || this.list.length - over > MAX_PACKETS)) {
       const { flow, up, id } = this.list[over++];

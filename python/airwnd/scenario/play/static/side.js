@@ -13,14 +13,60 @@ const MEMORY = 1.5e9;
 /** Values of the last samples that are averaged for display. */
 const RECENT = 10;
 
+/** @typedef {"download" | "game" | "phone"} Kind of flow; the phone stands for all in its queue */
+
 export class Side {
+  /** @type {boolean} whether the simulation has begun */
+  ready;
+  /** @type {boolean} */
+  ended;
+  /** @type {number} present in seconds */
+  now;
+  /** @type {number} lost packets of the download */
+  drops;
+  /** @type {Numbers} state of the UEs */
+  ues;
+  /** @type {Numbers} state of the UEs at the beginning */
+  places;
+  /** @type {Numbers} use of the cells */
+  use;
+  /** @type {Partial<Cells>} */
+  cells;
+  /** @type {number | null} limit of the phone's queue in bytes */
+  buffer;
+  /** @type {FlowOfRun[]} */
+  flows;
+  /** @type {Map<string, History>} time series by flow */
+  histories;
+  /** @type {Packets} */
+  packets;
+  /** @type {History} waiting times in the phone's queue */
+  waits;
+  /** @type {{ index: number, sum: number, count: number }} the present period of the time series */
+  bin;
+  /** @type {Partial<Record<Kind, string>>} flows by kind */
+  kinds;
+  /** @type {Resolved | null} */
+  resolved;
+
+  /**
+   * @param {"a" | "b"} name
+   * @param {TwoColours} look
+   * @param {boolean} isRemote
+   */
   constructor(name, look, isRemote) {
-    Object.assign(this, { name, look, engine: isRemote ? new RemoteEngine() : new Engine() });
+    this.name = name;
+    this.look = look;
+    /** @type {AnyEngine} */
+    this.engine = isRemote ? new RemoteEngine() : new Engine();
+    this.tti = 1;
+    /** Number of the download. */
+    this.download = -1;
     this.clear();
   }
 
   get hasCells() {
-    return this.cells.x_m?.length > 0;
+    return (this.cells.x_m?.length ?? 0) > 0;
   }
 
   colour() {
@@ -28,44 +74,62 @@ export class Side {
   }
 
   clear() {
-    Object.assign(this, { ready: false, ended: false, now: 0, ues: new Float64Array(), cells: {}, buffer: null, histories: new Map(), packets: new Packets(), waits: new History(), bin: { index: 0, sum: 0, count: 0 }, kinds: {}, drops: 0, resolved: null });
+    this.ready = false;
+    this.ended = false;
+    this.now = 0;
+    this.drops = 0;
+    this.ues = this.use = this.places = new Float64Array();
+    this.cells = {};
+    this.buffer = null;
+    this.flows = [];
+    this.histories = new Map();
+    this.packets = new Packets();
+    this.waits = new History();
+    this.bin = { index: 0, sum: 0, count: 0 };
+    this.kinds = {};
+    this.resolved = null;
   }
 
-  /** Begins a scenario. */
+  /**
+   * Begins a scenario.
+   *
+   * @param {string} toml
+   * @param {number} [seed]
+   */
   async begin(toml, seed) {
     this.clear();
     const begun = await this.engine.request("begin", { toml, seed, interval: INTERVAL, memory: MEMORY, packetsOf: PHONE });
-    const { resolved, cells, flows, tti } = begun;
-    Object.assign(this, { resolved, cells, tti });
+    ({ resolved: this.resolved, cells: this.cells, flows: this.flows, tti: this.tti, ues: this.places } = begun);
     this.#place(begun);
-    /** Positions at the beginning. */
-    this.places = begun.ues;
-    this.buffer = bytes(resolved.rlc?.queue?.buffer);
-    this.flows = flows;
-    await this.#watch(flows.filter(({ ue }) => ue === PHONE));
+    this.buffer = bytes(begun.resolved.rlc?.queue?.buffer);
+    await this.#watch(this.flows.filter(({ ue }) => ue === PHONE));
     this.ready = true;
   }
 
   /** Watches the flows of the phone: the first one with a constant rate is the game, the first other one the download. */
-  async #watch(own) {
-    const traffic = (flow) => this.resolved.flow.find(({ id }) => id === flow.group)?.traffic;
-    const isGame = (flow) => traffic(flow)?.kind === "cbr";
+  async #watch(/** @type {FlowOfRun[]} */ own) {
+    const isGame = (/** @type {FlowOfRun} */ { group }) => this.#settings(group)?.traffic?.kind === "cbr";
     const download = own.find((flow) => !isGame(flow)) ?? own[0];
     const game = own.find(isGame);
     this.kinds = { download: download?.id, game: game?.id };
-    this.download = this.flows.indexOf(download);
-    const ids = Object.values(this.kinds).filter(Boolean);
+    this.download = download ? this.flows.indexOf(download) : -1;
+    const ids = Object.values(this.kinds).filter((id) => id !== undefined);
     this.histories = new Map(ids.map((id) => [id, new History()]));
     await this.engine.request("watch", { flows: ids, columns: COLUMNS });
   }
 
-  /** Sets a value of the download or the phone. */
+  /**
+   * Sets a value of the download or the phone.
+   *
+   * @param {string} what
+   * @param {number} value
+   */
   set(what, value) {
     return this.engine.request("set", { what, target: what === "weight" ? PHONE : this.download, value });
   }
 
   /** Advances to a time, and takes what has happened. */
-  async advance(request) {
+  async advance(/** @type {AdvanceRequest} */ request) {
     const done = await this.engine.request("advance", request);
     for (const [id, rows] of Object.entries(done.series)) this.histories.get(id)?.append(rows);
     this.drops += done.events.filter(({ kind, flow }) => kind === "drop" && flow === this.kinds.download).length;
@@ -76,7 +140,7 @@ export class Side {
   }
 
   /** Means of the delays in the queue: a row for each period of the time series that has ended. */
-  #wait(waits) {
+  #wait(/** @type {import("airwnd/packets.js").Wait[]} */ waits) {
     const period = INTERVAL * 1e-3;
     for (const { time, wait } of waits) {
       const index = Math.ceil(time / period);
@@ -91,56 +155,84 @@ export class Side {
   }
 
   /** Whether the source of the flow of a kind always has data. */
-  isStream(kind) {
-    const settings = this.#settings(kind);
+  isStream(/** @type {Kind} */ kind) {
+    const settings = this.#settingsOf(kind);
     return settings !== undefined && (settings.traffic?.kind ?? "bulk") === "bulk";
   }
 
   /** Start of the flow of a kind in seconds. */
-  startOf(kind) {
-    const [, number, prefix] = /^([\d.]+)(ms|s)$/.exec(this.#settings(kind)?.start ?? "") ?? [];
+  startOf(/** @type {Kind} */ kind) {
+    const [, number, prefix] = /^([\d.]+)(ms|s)$/.exec(this.#settingsOf(kind)?.start ?? "") ?? [];
     return number === undefined ? 0 : Number(number) * (prefix === "ms" ? 1e-3 : 1);
   }
 
-  #settings(kind) {
-    const flow = this.flows.find(({ id }) => id === this.kinds[kind]);
-    return this.resolved.flow.find(({ id }) => id === flow?.group);
+  #settingsOf(/** @type {Kind} */ kind) {
+    return this.#settings(this.flows.find(({ id }) => id === this.kinds[kind])?.group);
   }
 
-  #place({ now, ues, use }) {
-    Object.assign(this, { now, ues, use });
+  #settings(/** @type {string | undefined} */ group) {
+    return this.resolved?.flow.find(({ id }) => id === group);
   }
 
-  /** Points of a column of the flow of a kind. */
+  #place(/** @type {Present} */ present) {
+    ({ now: this.now, ues: this.ues, use: this.use } = present);
+  }
+
+  /**
+   * Points of a column of the flow of a kind.
+   *
+   * @param {Kind} kind
+   * @param {string} column
+   * @param {number} from
+   * @param {number} [size]
+   * @returns {{ time: number[], values: number[] }}
+   */
   points(kind, column, from, size) {
     return this.#history(kind)?.points(column, from, size) ?? { time: [], values: [] };
   }
 
+  /**
+   * @param {Kind} kind
+   * @param {string} column
+   * @param {number} from
+   * @param {number} [to]
+   */
   mean(kind, column, from, to) {
     return this.#history(kind)?.mean(column, from, to) ?? NaN;
   }
 
+  /**
+   * @param {Kind} kind
+   * @param {string} column
+   * @param {number} from
+   * @param {number} [to]
+   */
   max(kind, column, from, to) {
     return this.#history(kind)?.max(column, from, to) ?? NaN;
   }
 
-  /** Mean over the last half second. */
+  /**
+   * Mean over the last half second.
+   *
+   * @param {Kind} kind
+   * @param {string} column
+   */
   recent(kind, column) {
     return this.mean(kind, column, this.now - RECENT * INTERVAL * 1e-3);
   }
 
-  has(kind) {
+  has(/** @type {Kind} */ kind) {
     return Boolean(this.#history(kind));
   }
 
-  #history(kind) {
+  #history(/** @type {Kind} */ kind) {
     if (kind === "phone") return this.hasCells ? this.waits : undefined;
-    return this.histories.get(this.kinds[kind]);
+    return this.histories.get(this.kinds[kind] ?? "");
   }
 }
 
 /** Number of bytes of a size in a resolved scenario, such as "1MB"; `null`: no limit. */
-function bytes(size) {
+function bytes(/** @type {string | undefined} */ size) {
   const [, number, prefix] = /^([\d.]+)([kMGT]?i?)B$/.exec(size ?? "") ?? [];
   if (number === undefined) return null;
   const exponent = ["", "k", "M", "G", "T"].indexOf(prefix.replace("i", ""));

@@ -5,13 +5,30 @@ import { marker } from "airwnd/looks.js";
 import { follow, rule } from "airwnd/pen.js";
 import { lowerBound, tickText, ticks, valueText } from "airwnd/scale.js";
 
-/** Widths of the picture in seconds of simulated time. */
+/**
+ * @import { Block, Packet } from "airwnd/packets.js"
+ * @import { Side } from "airwnd/side.js"
+ *
+ * @typedef {{ top: number, bottom: number, middle: number }} Lane
+ * @typedef {"application" | "sender" | "queue" | "air" | "receiver" | "window"} LaneName
+ * @typedef {(time: number) => number} ToX
+ */
+
+/**
+ * Widths of the picture in seconds of simulated time.
+ *
+ * @type {Record<string, string>}
+ */
 export const SPANS = { 0.02: "20 ms", 0.1: "100 ms", 0.5: "500 ms", 2: "2 s" };
 
 const LEFT = 78;
 const RIGHT = 8;
 const FOOT = 18;
-/** Share of the height of each lane, from the top. */
+/**
+ * Share of the height of each lane, from the top.
+ *
+ * @type {{ key: LaneName, label: string, share: number }[]}
+ */
 const LANES = [
   { key: "application", label: "application", share: 1 },
   { key: "sender", label: "sender", share: 1 },
@@ -24,13 +41,30 @@ const TOTAL = LANES.reduce((sum, { share }) => sum + share, 0);
 /** Packets that are drawn, and those of them whose way through the queue is: more would be a surface. */
 const [MAX_DRAWN, MAX_WAITING] = [2500, 60];
 
-const isTime = (time) => time === time;
-const isWaiting = ({ up, queued, begun, dropped }) => !up && isTime(queued) && !isTime(begun) && !isTime(dropped);
-const ms = (seconds) => `${valueText(seconds * 1e3, 1)} ms`;
+const isTime = (/** @type {number} */ time) => time === time;
+const isWaiting = (/** @type {Packet} */ { up, queued, begun, dropped }) => !up && isTime(queued) && !isTime(begun) && !isTime(dropped);
+const ms = (/** @type {number} */ seconds) => `${valueText(seconds * 1e3, 1)} ms`;
 
 export class Timeline {
-  constructor(canvas) {
-    Object.assign(this, { canvas, span: 0.1, flow: "download", followed: null });
+  /** Width in seconds of simulated time. */
+  span = 0.1;
+  /** @type {"download" | "game"} */
+  flow = "download";
+  /** @type {Packet | null} */
+  followed = null;
+  wanted = false;
+  /** Sending time after which the next packet is followed; `null`: that of the newest one.
+   * @type {number | null} */
+  after = null;
+  /** Place in the queue of each packet that waits, as a share of the lane's height.
+   * @type {Map<Packet, number>} */
+  levels = new Map();
+  opacity = 1;
+  /** Of this many packets, the way of one is drawn through the queue. */
+  every = 1;
+
+  constructor(/** @type {HTMLCanvasElement} */ canvas) {
+    this.canvas = canvas;
   }
 
   reset() {
@@ -40,20 +74,26 @@ export class Timeline {
 
   /** Follows the next packet that is sent. */
   followNext() {
-    Object.assign(this, { followed: null, wanted: true, after: null });
+    this.followed = null;
+    this.wanted = true;
+    this.after = null;
   }
 
   /** Packets of the shown flow; those of the other direction are its ACKs. */
-  #own(side) {
+  #own(/** @type {Side} */ side) {
     const number = side.flows.findIndex(({ id }) => id === side.kinds[this.flow]);
     return side.packets.list.filter(({ flow }) => flow === number);
   }
 
-  draw(side, surface = null) {
+  /**
+   * @param {Side} side
+   * @param {Surface} [surface] instead of the canvas
+   */
+  draw(side, surface) {
     const { context, width, height } = surface ?? fresh(this.canvas);
     const to = Math.max(side.now, this.span);
     const from = to - this.span;
-    const x = (time) => LEFT + ((time - from) / this.span) * (width - LEFT - RIGHT);
+    const x = (/** @type {number} */ time) => LEFT + ((time - from) / this.span) * (width - LEFT - RIGHT);
     const lanes = this.#lanes(context, width, height);
     this.#times(context, { width, height, from, to, x, tti: side.tti * 1e-3 });
     const own = this.#own(side);
@@ -76,9 +116,14 @@ export class Timeline {
     context.restore();
   }
 
+  /**
+   * @param {Pen} context
+   * @param {number} width
+   * @param {number} height
+   */
   #lanes(context, width, height) {
     const unit = (height - FOOT) / TOTAL;
-    const lanes = {};
+    const lanes = /** @type {Record<LaneName, Lane>} */ ({});
     let top = 0;
     LANES.forEach(({ key, label, share }, index) => {
       lanes[key] = { top: top + 1, bottom: top + share * unit - 1, middle: top + (share * unit) / 2 };
@@ -95,6 +140,10 @@ export class Timeline {
     return lanes;
   }
 
+  /**
+   * @param {Pen} context
+   * @param {{ width: number, height: number, from: number, to: number, x: ToX, tti: number }} frame
+   */
   #times(context, { width, height, from, to, x, tti }) {
     const bottom = height - FOOT;
     if ((width - LEFT) / ((to - from) / tti) >= 5) {
@@ -113,7 +162,15 @@ export class Timeline {
     context.fillText("s", width - RIGHT, bottom + 4);
   }
 
-  /** A stream of bytes always has data; a source of datagrams writes each of them. */
+  /**
+   * A stream of bytes always has data; a source of datagrams writes each of them.
+   *
+   * @param {Pen} context
+   * @param {Lane} lane
+   * @param {Side} side
+   * @param {Packet[]} own
+   * @param {ToX} x
+   */
   #application(context, { middle, top, bottom }, side, own, x) {
     if (side.isStream(this.flow)) {
       context.fillStyle = theme.soft;
@@ -126,7 +183,15 @@ export class Timeline {
     for (const { up, sent } of own) if (!up) rule(context, [x(sent), top + 3], [x(sent), bottom - 3], theme.ink);
   }
 
-  /** Blocks on air: their height is the share of the carrier; failed ones are crossed. */
+  /**
+   * Blocks on air: their height is the share of the carrier; failed ones are crossed.
+   *
+   * @param {Pen} context
+   * @param {Lane} lane
+   * @param {Side} side
+   * @param {ToX} x
+   * @param {number} from
+   */
   #air(context, { top, bottom }, side, x, from) {
     const tti = side.tti * 1e-3;
     const wide = Math.max(1, x(from + tti) - x(from) - 0.8);
@@ -158,6 +223,13 @@ export class Timeline {
     }
   }
 
+  /**
+   * @param {Pen} context
+   * @param {Lane} lane
+   * @param {Side} side
+   * @param {ToX} x
+   * @param {number} from
+   */
   #window(context, { top, bottom }, side, x, from) {
     const begin = from - 0.1;
     const lines = [
@@ -168,11 +240,21 @@ export class Timeline {
     const inside = Math.max(1, ...[...lines[0].values, ...lines[1].values].filter(isTime));
     const all = Math.max(inside, ...lines[2].values.filter(isTime));
     const limit = Math.min(all, 2 * inside) * 1.15;
-    const y = (value) => bottom - 2 - (value / limit) * (bottom - top - 4);
+    const y = (/** @type {number} */ value) => bottom - 2 - (value / limit) * (bottom - top - 4);
     for (const { time, values, dashes } of lines) follow(context, { time, values }, x, y, { colour: side.colour(), width: 1.4, dashes });
   }
 
-  /** The way of a packet: down from the sender, or up from the receiver. */
+  /**
+   * The way of a packet: down from the sender, or up from the receiver.
+   *
+   * @param {Pen} context
+   * @param {Record<LaneName, Lane>} lanes
+   * @param {Packet} packet
+   * @param {ToX} x
+   * @param {number} to
+   * @param {string} colour
+   * @param {number} width
+   */
   #packet(context, lanes, packet, x, to, colour, width) {
     const { up, sent, queued, begun, received, dropped, blocks } = packet;
     const [start, end] = up ? [lanes.receiver, lanes.sender] : [lanes.sender, lanes.receiver];
@@ -184,7 +266,7 @@ export class Timeline {
     if (onAir) points.push([onAir.time, up ? lanes.air.top : lanes.air.middle]);
     if (isTime(received)) points.push([received, end.middle]);
     context.beginPath();
-    const isLeftOut = (level) => !up && level === lanes.queue.bottom && width === 1 && packet.id % this.every !== 0;
+    const isLeftOut = (/** @type {number} */ level) => !up && level === lanes.queue.bottom && width === 1 && packet.id % this.every !== 0;
     points.forEach(([time, level], index) => (index && !isLeftOut(level) ? context.lineTo(x(time), level) : context.moveTo(x(time), level)));
     // A packet in the queue waits on: its line ends at the present.
     if (isWaiting(packet) && (width > 1 || packet.id % this.every === 0)) context.lineTo(x(to), lanes.queue.bottom - (this.levels.get(packet) ?? 0) * (lanes.queue.bottom - lanes.queue.top));
@@ -196,7 +278,7 @@ export class Timeline {
     context.setLineDash([]);
     context.globalAlpha = 1;
     context.fillStyle = up ? theme.soft : colour;
-    for (const [time, lane] of [[sent, start], [received, end]]) {
+    for (const { time, lane } of [{ time: sent, lane: start }, { time: received, lane: end }]) {
       if (!isTime(time)) continue;
       marker(context, up ? "^" : "v", x(time), lane.middle, width > 1 ? 5 : 3);
       context.fill();
@@ -208,14 +290,19 @@ export class Timeline {
   }
 
   /** Takes the first packet that is sent after the wish. */
-  #choose(own) {
+  #choose(/** @type {Packet[]} */ own) {
     const data = own.filter(({ up }) => !up);
-    this.after ??= data.at(-1)?.sent ?? -1;
-    this.followed = data.find(({ sent }) => sent > this.after) ?? null;
+    const after = (this.after ??= data.at(-1)?.sent ?? -1);
+    this.followed = data.find(({ sent }) => sent > after) ?? null;
     this.wanted = this.followed === null;
   }
 
-  /** Follows the packet whose line is nearest to a point of the picture. */
+  /**
+   * Follows the packet whose line is nearest to a point of the picture.
+   *
+   * @param {Side} side
+   * @param {number} left
+   */
   pick(side, left) {
     const width = this.canvas.clientWidth - LEFT - RIGHT;
     const time = Math.max(side.now, this.span) - this.span + ((left - LEFT) / width) * this.span;
@@ -225,7 +312,7 @@ export class Timeline {
   }
 
   /** The way of the followed packet so far, in words. */
-  words(side) {
+  words(/** @type {Side} */ side) {
     const packet = this.followed;
     if (!packet) return this.wanted ? "waits for the next packet" : "";
     const { id, bytes, sent, queued, begun, received, dropped, blocks } = packet;

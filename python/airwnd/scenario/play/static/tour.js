@@ -3,47 +3,76 @@
 import { valueText } from "airwnd/scale.js";
 import { defaults, withCell } from "airwnd/settings.js";
 
+/**
+ * @import { Kind, Side } from "airwnd/side.js"
+ *
+ * @typedef {object} Step of the tour
+ * @property {string} title
+ * @property {Settings} a
+ * @property {Settings | null} b
+ * @property {string} text
+ * @property {string} question
+ * @property {(sides: Side[]) => string} answer
+ */
+
 /** Simulated seconds after which the answer can be read, and of the end of the interval of its figures. */
 export const ENOUGH = 15;
 const RECENT = 10;
 /** Start of the download in the scenarios of the page. */
 const START = 3;
 
-const mean = (side, kind, column) => side.mean(kind, column, ENOUGH - RECENT, ENOUGH);
-const mbps = (side) => mean(side, "download", "throughput_kbps") / 1e3;
-const delay = (side) => mean(side, "game", "delay_ms");
-const before = (side) => side.mean("game", "delay_ms", 0, START);
-const queue = (side) => mean(side, "download", "queue_bytes") / 1e3;
-const percent = (part, whole) => `${valueText((100 * part) / whole, 0)} %`;
-const ms = (value) => `${valueText(value, value < 10 ? 1 : 0)} ms`;
-const rate = (value) => `${valueText(value, 1)} Mbit/s`;
-const kB = (value) => `${valueText(value, 0)} kB`;
+const mean = (/** @type {Side} */ side, /** @type {Kind} */ kind, /** @type {string} */ column) => side.mean(kind, column, ENOUGH - RECENT, ENOUGH);
+const mbps = (/** @type {Side} */ side) => mean(side, "download", "throughput_kbps") / 1e3;
+const delay = (/** @type {Side} */ side) => mean(side, "game", "delay_ms");
+const before = (/** @type {Side} */ side) => side.mean("game", "delay_ms", 0, START);
+const queue = (/** @type {Side} */ side) => mean(side, "download", "queue_bytes") / 1e3;
+const percent = (/** @type {number} */ part, /** @type {number} */ whole) => `${valueText((100 * part) / whole, 0)} %`;
+const ms = (/** @type {number} */ value) => `${valueText(value, value < 10 ? 1 : 0)} ms`;
+const rate = (/** @type {number} */ value) => `${valueText(value, 1)} Mbit/s`;
+const kB = (/** @type {number} */ value) => `${valueText(value, 0)} kB`;
 
-/** How a figure compares with another one, as words. */
+/**
+ * How a figure compares with another one, as words.
+ *
+ * @param {number} value
+ * @param {number} with_
+ * @param {string[]} words
+ */
 function compared(value, with_, [less, equal, more]) {
   if (value > 1.05 * with_) return more;
   return value < 0.95 * with_ ? less : equal;
 }
 
-/** "A has x, B y": both configurations side by side. */
+/**
+ * "A has x, B y": both configurations side by side.
+ *
+ * @param {Side[]} sides
+ * @param {(side: Side) => number} of
+ * @param {(value: number) => string} text
+ */
 function both([a, b], of, text) {
   return `A has ${text(of(a))}, B ${text(of(b))}`;
 }
 
 /** What the second configuration gains and costs. */
-function verdict([a, b]) {
+function verdict(/** @type {Side[]} */ [a, b]) {
   const wait = compared(delay(b), delay(a), ["less", "the same", "more"]);
   const speed = compared(mbps(b), mbps(a), ["slower", "as fast", "faster"]);
   return `Game: ${both([a, b], delay, ms)} (B waits ${wait}, ${percent(delay(b), delay(a))} of A). Download: ${both([a, b], mbps, rate)} (B is ${speed}).`;
 }
 
-const two = (a, b) => ({ a: { ...defaults(), ...a }, b: { ...defaults(), ...b } });
+const one = (/** @type {Settings} */ a) => ({ a: { ...defaults(), ...a }, b: null });
 
+const two = (/** @type {Settings} */ a, /** @type {Settings} */ b) => {
+  const first = { ...defaults(), ...a };
+  return { a: first, b: withCell(first, { ...defaults(), ...b }) };
+};
+
+/** @type {Step[]} */
 export const STEPS = [
   {
     title: "A download alone",
-    ...two({ game: "off" }),
-    single: true,
+    ...one({ game: "off" }),
     text: "One phone downloads in a cell with four other phones. The sender's window (cwnd) grows with every ACK. Watch the windows and the RLC queue at the base station.",
     question: "The window keeps growing. Does the download get faster?",
     answer: ([a]) =>
@@ -51,8 +80,7 @@ export const STEPS = [
   },
   {
     title: "A ping beside it",
-    ...two({}),
-    single: true,
+    ...one({}),
     text: "The same phone plays a game: 60 packets of 100 bytes per second, a thousandth of the download. The download starts at second 3.",
     question: "The game needs almost nothing. What does the download do to it?",
     answer: ([a]) =>
@@ -87,24 +115,39 @@ export const STEPS = [
     question: "Two times the product: what does the second one do?",
     answer: (sides) => `${verdict(sides)} Half of BBR's window may be in the queue. With RTTs this short, how much that is depends on the rate that it measures in a cell that serves in turns.`,
   },
-].map((step) => ({ ...step, b: step.single ? null : withCell(step.a, step.b) }));
+];
 
 /** The panel of the tour. */
 export class Tour {
-  /** @param show called with the number of a step, from 1; `null`: the tour ends. */
+  /** Number of the step, from 1; 0: the tour is closed. */
+  step = 0;
+  /** The answer, when the run is long enough.
+   * @type {string | null} */
+  found = null;
+
+  /**
+   * @param {HTMLElement} element
+   * @param {(step: number | null) => void} show called with the number of a step, from 1; `null`: the tour ends
+   */
   constructor(element, show) {
-    Object.assign(this, { element, show, step: null });
-    const part = (name) => element.querySelector(`[data-part="${name}"]`);
-    [this.title, this.text, this.question, this.reply, this.reveal] = ["title", "text", "question", "answer", "reveal"].map(part);
-    [this.back, this.next] = [part("back"), part("next")];
+    this.element = element;
+    const part = (/** @type {string} */ name) => /** @type {HTMLElement} */ (element.querySelector(`[data-part="${name}"]`));
+    const button = (/** @type {string} */ name) => /** @type {HTMLButtonElement} */ (part(name));
+    this.title = part("title");
+    this.text = part("text");
+    this.question = part("question");
+    this.reply = part("answer");
+    this.reveal = button("reveal");
+    this.back = button("back");
+    this.next = button("next");
     this.back.addEventListener("click", () => show(this.step - 1));
     this.next.addEventListener("click", () => show(this.step < STEPS.length ? this.step + 1 : null));
-    part("end").addEventListener("click", () => show(null));
+    button("end").addEventListener("click", () => show(null));
     this.reveal.addEventListener("click", () => (this.reply.textContent = this.found));
   }
 
-  open(step) {
-    this.step = step;
+  open(/** @type {number | null} */ step) {
+    this.step = step ?? 0;
     this.element.hidden = step === null;
     if (step === null) return;
     const { title, text, question } = STEPS[step - 1];
@@ -118,9 +161,14 @@ export class Tour {
     this.wait([], -Infinity);
   }
 
-  /** Makes the answer, and permits to read it, when the run is long enough. */
+  /**
+   * Makes the answer, and permits to read it, when the run is long enough.
+   *
+   * @param {Side[]} sides
+   * @param {number} now
+   */
   wait(sides, now) {
-    if (this.step === null) return;
+    if (this.step === 0) return;
     if (now >= ENOUGH) this.found ??= STEPS[this.step - 1].answer(sides);
     this.reveal.disabled = this.found === null;
     const text = this.found !== null ? "show the answer" : `answer after ${ENOUGH} s of simulated time`;

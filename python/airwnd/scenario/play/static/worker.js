@@ -10,21 +10,39 @@
   /** Share of the time that reading the state of the UEs may take: with a thousand of them it takes as long as a TTI. */
   const READING = 0.05;
 
-  let memory = null;
+  /** @type {WebAssembly.Memory} */
+  let memory;
+  /** @type {wasm_bindgen.Session | null} */
   let session = null;
+  /** @type {wasm_bindgen.Scenario | null} */
   let scenario = null;
+  /** @type {Tasks["watch"][0]} */
   let watched = { flows: [], columns: [] };
-  /** The newest state of the UEs: when it was read, and how long that took, in milliseconds. */
+  /**
+   * The newest state of the UEs: when it was read, and how long that took, in milliseconds.
+   *
+   * @type {{ ues: Numbers | null, at: number, took: number }}
+   */
   let seen = { ues: null, at: 0, took: 0 };
   /** Period of the time series in milliseconds, and the number of the newest one that was read. */
   let series = { interval: 0, read: 0 };
+  /** @type {string | null} */
   let panic = null;
 
+  /** A column of numbers, or indices and a list of words. @typedef {Float64Array | Uint32Array | [Uint32Array, string[]]} Column */
+
+  /** The present simulation. */
+  function present() {
+    if (!session) throw "no simulation has begun";
+    return session;
+  }
+
+  /** @type {{ [Task in Exclude<keyof Tasks, "explore">]: (values: Tasks[Task][0], number: number) => Tasks[Task][1] }} */
   const tasks = {
     /** Prepares the compiled module. */
     load({ module }) {
       ({ memory } = wasm_bindgen.initSync({ module }));
-      wasm_bindgen.onPanic((text) => (panic = text));
+      wasm_bindgen.onPanic((/** @type {string} */ text) => (panic = text));
       return {};
     },
 
@@ -35,18 +53,20 @@
     /** Checks a scenario, begins a simulation of it, and passes its warm-up. */
     begin({ toml, seed, interval, memory, packetsOf }) {
       release();
-      scenario = new wasm_bindgen.Scenario(toml, []);
-      session = scenario.begin(seed ?? scenario.seed(), interval, memory, packetsOf);
+      const found = new wasm_bindgen.Scenario(toml, []);
+      scenario = found;
+      const begun = found.begin(seed ?? found.seed(), interval, memory, packetsOf);
+      session = begun;
       watched = { flows: [], columns: [] };
       seen = { ues: null, at: 0, took: 0 };
       series = { interval, read: 0 };
-      while (session.now < 0) session.advance(Math.max(-session.now * 1e3, 1e-6));
-      return { resolved: JSON.parse(scenario.resolved()), cells: plain(scenario.cells()), flows: JSON.parse(session.flows()), tti: session.tti, ...state() };
+      while (begun.now < 0) begun.advance(Math.max(-begun.now * 1e3, 1e-6));
+      return { resolved: JSON.parse(found.resolved()), cells: plain(found.cells()), flows: JSON.parse(begun.flows()), tti: begun.tti, ...state(begun) };
     },
 
     /** Sets a value of a flow or UE: cwnd, rwnd, pacing, rate or weight. */
     set({ what, target, value }) {
-      session.set(what, target, value);
+      present().set(what, target, value);
       return {};
     },
 
@@ -65,6 +85,7 @@
 
     /** Advances to a time in seconds, as far as the budget of wall-clock milliseconds permits. */
     advance({ to, budget, ttis }) {
+      const session = present();
       const start = performance.now();
       let ended = false;
       const min = ttis ? session.tti * ttis : 0;
@@ -75,14 +96,12 @@
       while (!ended && (to - session.now) * 1e3 > 1e-6 && performance.now() - start < (budget ?? UNLIMITED)) {
         ended = session.advance(Math.min(SLICE, (to - session.now) * 1e3));
       }
-      const found = newRows(ended);
-      const wall = performance.now() - start;
-      return { ended, wall, memory: memory.buffer.byteLength, series: found, events: eventsOf(session.events()), allocations: plain(session.allocations()), packets: plain(session.packets()), blocks: plain(session.blocks()), ...state() };
+      return { ended, memory: memory.buffer.byteLength, series: newRows(session, ended), events: eventsOf(columns(session.events())), allocations: plain(session.allocations()), packets: plain(session.packets()), blocks: plain(session.blocks()), ...state(session) };
     },
 
     /** Ends the simulation and returns its results. */
     finish() {
-      const outcome = session.finish();
+      const outcome = present().finish();
       session = null;
       return { outcome };
     },
@@ -95,7 +114,6 @@
       const checked = new wasm_bindgen.Scenario(toml, overrides ?? []);
       const run = checked.begin(seed ?? checked.seed(), interval ?? 0, 4e9);
       const { duration } = JSON.parse(checked.resolved());
-      const start = performance.now();
       for (let ended = false; !ended; ) {
         ended = run.advance(100);
         if (progress) self.postMessage({ number, progress: run.now, duration });
@@ -105,7 +123,7 @@
       const events = rows ? plain(run.events()) : null;
       const outcome = run.finish();
       checked.free();
-      return { outcome, series, events, wall: performance.now() - start };
+      return { outcome, series, events };
     },
   };
 
@@ -115,59 +133,74 @@
     session = scenario = null;
   }
 
-  function state() {
+  /** @returns {Present} */
+  function state(/** @type {wasm_bindgen.Session} */ session) {
     const at = performance.now();
-    if (seen.ues === null || at - seen.at >= seen.took / READING) {
-      const ues = session.ues();
+    let { ues } = seen;
+    if (ues === null || at - seen.at >= seen.took / READING) {
+      ues = session.ues();
       seen = { ues, at, took: performance.now() - at };
     }
-    return { now: session.now, ues: seen.ues, use: session.cells() };
+    return { now: session.now, ues, use: session.cells() };
   }
 
   /** Rows of the watched flows. Between samples there are none, and the names of all flows would be copied in vain. */
-  function newRows(ended) {
+  function newRows(/** @type {wasm_bindgen.Session} */ session, /** @type {boolean} */ ended) {
     const sample = Math.floor((session.now * 1e3) / series.interval + 1e-6);
     if (sample === series.read && !ended) return {};
     series.read = sample;
-    const rows = session.series();
+    const rows = columns(session.series());
     return Object.fromEntries(watched.flows.map((id) => [id, rowsOf(rows, id)]));
   }
 
-  /** Rows of one flow. */
-  function rowsOf(rows, id) {
-    const [places, words] = rows.flow ?? [[], []];
+  /** The columns of a table of the module. @returns {Record<string, Column>} */
+  function columns(/** @type {any} */ table) {
+    return table;
+  }
+
+  /** Indices and words of a column; none if the table is empty. @returns {[ArrayLike<number>, string[]]} */
+  function wordsOf(/** @type {Column | undefined} */ column) {
+    return Array.isArray(column) ? column : [[], []];
+  }
+
+  /** Rows of one flow. @returns {Columns} */
+  function rowsOf(/** @type {Record<string, Column>} */ rows, /** @type {string} */ id) {
+    const [places, words] = wordsOf(rows.flow);
     const flow = words.indexOf(id);
+    /** @type {number[]} */
     const own = [];
     for (let i = 0; i < places.length; i++) if (places[i] === flow) own.push(i);
-    return Object.fromEntries(watched.columns.map((name) => [name, Float64Array.from(own, (row) => rows[name][row])]));
+    return Object.fromEntries(watched.columns.map((name) => [name, Float64Array.from(own, (row) => /** @type {Float64Array} */ (rows[name])[row])]));
   }
 
   /** Events of the watched flows. */
-  function eventsOf(events) {
-    const [places, ids] = events.flow ?? [[], []];
-    const [kinds, words] = events.event ?? [[], []];
+  function eventsOf(/** @type {Record<string, Column>} */ events) {
+    const [places, ids] = wordsOf(events.flow);
+    const [kinds, words] = wordsOf(events.event);
+    const times = /** @type {Float64Array} */ (events.time_s);
+    /** @type {FlowEvent[]} */
     const found = [];
     for (let i = 0; i < places.length; i++) {
-      if (watched.flows.includes(ids[places[i]])) found.push({ time: events.time_s[i], flow: ids[places[i]], kind: words[kinds[i]] });
+      if (watched.flows.includes(ids[places[i]])) found.push({ time: times[i], flow: ids[places[i]], kind: words[kinds[i]] });
     }
     return found;
   }
 
   /** A table without its words, by column. */
-  function plain(table) {
-    return Object.fromEntries(Object.entries(table).map(([name, column]) => [name, Array.isArray(column) ? Array.from(column[0], (place) => column[1][place]) : column]));
+  function plain(/** @type {any} */ table) {
+    return /** @type {any} */ (Object.fromEntries(Object.entries(columns(table)).map(([name, column]) => [name, Array.isArray(column) ? Array.from(column[0], (place) => column[1][place]) : column])));
   }
 
   /** A table as text that has every bit of its numbers. */
-  function text(table) {
-    const bits = (values) => Array.from(new Uint8Array(values.buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
-    return Object.entries(table).map(([name, column]) => `${name} ${Array.isArray(column) ? `${bits(column[0])} ${column[1]}` : bits(column)}`).join("\n");
+  function text(/** @type {any} */ table) {
+    const bits = (/** @type {Float64Array | Uint32Array} */ values) => Array.from(new Uint8Array(values.buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
+    return Object.entries(columns(table)).map(([name, column]) => `${name} ${Array.isArray(column) ? `${bits(column[0])} ${column[1]}` : bits(column)}`).join("\n");
   }
 
   self.onmessage = ({ data }) => {
     const { number, task, ...values } = data;
     try {
-      self.postMessage({ number, result: tasks[task](values, number) });
+      self.postMessage({ number, result: /** @type {any} */ (tasks)[task](values, number) });
     } catch (error) {
       // Errors of the engine are texts. After a panic the module is unusable.
       const fatal = typeof error !== "string";

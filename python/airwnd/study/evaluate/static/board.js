@@ -1,5 +1,5 @@
 // Sorts the rows of a table by the column whose heading is chosen; a second time in the other direction.
-for (const table of document.querySelectorAll("table.board")) {
+for (const table of /** @type {NodeListOf<HTMLTableElement>} */ (document.querySelectorAll("table.board"))) {
   for (const [index, head] of [...table.tHead.rows[0].cells].entries()) {
     const button = head.querySelector("button");
     if (!button) continue;

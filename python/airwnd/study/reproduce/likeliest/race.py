@@ -110,6 +110,7 @@ def _race(axes: Sequence[Sequence[str]], shown: Combination, score: Score, plan:
 
 def design(axes: Sequence[Sequence[str]], count: int) -> list[Combination]:
     """Return a Latin hypercube of combinations: each level of an axis about equally often."""
+    # The draws of SciPy's LatinHypercube: searches that began with it are continued.
     draws = np.random.default_rng(1).spawn(1)[0]
     within = draws.uniform(size=(count, len(axes)))
     strata = np.tile(np.arange(1, count + 1), (len(axes), 1))

@@ -4,7 +4,23 @@ import { Engine, EngineError, RemoteEngine } from "airwnd/engine.js";
 import { HOLDS, judge, MIN_SEEDS, placesOf, read, restored, settingsOf, Space } from "airwnd/judge.js";
 import { valueText } from "airwnd/scale.js";
 
-const find = (id) => document.getElementById(id);
+/**
+ * @import { Axis, Check, Experiment, Finding, Level, Levels, Row, Rows, TablesOfRun } from "airwnd/judge.js"
+ *
+ * @typedef {object} Elements elements of the page that are more than an `HTMLElement`
+ * @property {HTMLSelectElement} claim
+ * @property {HTMLInputElement} seeds
+ * @property {HTMLInputElement} quick
+ * @property {HTMLInputElement} key
+ * @property {HTMLInputElement} value
+ * @property {HTMLButtonElement} run
+ *
+ * @typedef {{ key: string, seed: number, overrides: string[] }} Task a run that is to be done
+ */
+
+/** @type {<Id extends string>(id: Id) => Id extends keyof Elements ? Elements[Id] : HTMLElement} */
+const find = (id) => /** @type {any} */ (document.getElementById(id));
+/** @type {{ experiment: Experiment, remote: boolean }} */
 const facts = JSON.parse(find("facts").textContent);
 const experiment = restored(facts.experiment);
 /** Engines that run at once; behind the page there is one. */
@@ -15,12 +31,19 @@ const MEMORY = 1.5e9;
 const NUMBER = /^([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*(\D*)$/i;
 
 const chosen = Object.fromEntries(experiment.axes.map(({ name, levels, open, shown }) => [name, new Set(levels.map((level) => level.name).filter((level) => !open || level === shown))]));
-/** Tables that measures read, by scenario and seed. */
+/** Tables that measures read, by scenario and seed.
+ * @type {Map<string, TablesOfRun>} */
 const done = new Map();
+/** @type {AnyEngine[]} */
 let engines = [];
 /** Number of the newest run: earlier ones have been stopped. */
 let generation = 0;
 
+/**
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
+ * @param {(Node | string)[]} children
+ */
 function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
   made.append(...children);
@@ -33,25 +56,29 @@ const isQuick = () => find("quick").checked;
 const isPreview = () => isQuick() || seeds() < MIN_SEEDS;
 const space = () => new Space(experiment.axes);
 
-/** The key and value that the reader sets in all runs; `null`: none. */
+/** The key and value that the reader sets in all runs; `null`: none.
+ * @returns {[string, string] | null} */
 function own() {
   const [key, value] = [find("key").value.trim(), find("value").value.trim()];
   return key && value ? [key, value] : null;
 }
 
 /** Keys and values of a setting, in the order of `airwnd reproduce`. */
-function overrides(setting) {
-  const pairs = [...(isQuick() ? Object.entries(experiment.quick.set) : []), ...(own() ? [own()] : [])];
-  for (const { name, levels } of experiment.axes) {
-    if (name in setting) pairs.push(...Object.entries(levels.find((level) => level.name === setting[name]).set));
-  }
+function overrides(/** @type {Levels} */ setting) {
+  const set = own();
+  const pairs = [...(isQuick() ? Object.entries(experiment.quick.set) : []), ...(set ? [set] : [])];
+  for (const level of levelsOf(setting)) pairs.push(...Object.entries(level.set));
   return pairs.flat();
 }
 
+/** Levels of a setting, in the order of the axes. */
+function levelsOf(/** @type {Levels} */ setting) {
+  return experiment.axes.flatMap(({ name, levels }) => levels.filter((level) => level.name === setting[name]));
+}
+
 /** Rows of the tables that the levels of a setting select. */
-function rowsOf(setting) {
-  const levels = experiment.axes.filter(({ name }) => name in setting).map(({ name, levels }) => levels.find((level) => level.name === setting[name]));
-  return Object.assign({}, ...levels.map(({ rows }) => rows));
+function rowsOf(/** @type {Levels} */ setting) {
+  return Object.assign({}, ...levelsOf(setting).map(({ rows }) => rows));
 }
 
 /** Settings that the claim needs. */
@@ -63,11 +90,18 @@ function needed() {
 /** Runs that are not done yet: each scenario with each seed once, the first seeds first. */
 function missing() {
   const scenarios = new Map(needed().map((setting) => [JSON.stringify(overrides(setting)), setting]));
+  /** @type {Task[]} */
   const tasks = [];
   for (let seed = 1; seed <= seeds(); seed++) for (const key of scenarios.keys()) if (!done.has(`${seed} ${key}`)) tasks.push({ key: `${seed} ${key}`, seed, overrides: JSON.parse(key) });
   return tasks;
 }
 
+/**
+ * @param {AnyEngine} engine
+ * @param {Task[]} tasks
+ * @param {number} mine
+ * @param {() => void} tell
+ */
 async function work(engine, tasks, mine, tell) {
   for (let task = tasks.shift(); task && mine === generation; task = tasks.shift()) {
     const { outcome, series, events } = await engine.request("run", { toml: experiment.toml, overrides: task.overrides, seed: task.seed, interval: experiment.interval, memory: MEMORY, rows: true });
@@ -78,7 +112,7 @@ async function work(engine, tasks, mine, tell) {
 }
 
 /** Rows of a table by columns, of which the page keeps those that a measure reads. */
-function rowsOfTable(table) {
+function rowsOfTable(/** @type {Record<string, ArrayLike<unknown>>} */ table) {
   const names = Object.keys(table);
   const used = experiment.measures.filter(({ table: of }) => of === "series" || of === "events").flatMap(({ column, where }) => [column, ...Object.keys(where)]);
   const kept = names.filter((name) => ["time_s", "flow", ...used].includes(name));
@@ -95,7 +129,9 @@ async function run() {
   say(total ? `run 1 of ${total}` : "");
   while (engines.length < Math.min(ENGINES, total)) engines.push(facts.remote ? new RemoteEngine() : new Engine());
   try {
-    const tell = () => mine === generation && ++count < total && say(`run ${count + 1} of ${total}`);
+    const tell = () => {
+      if (mine === generation && ++count < total) say(`run ${count + 1} of ${total}`);
+    };
     await Promise.all(engines.map((engine) => work(engine, tasks, mine, tell)));
     if (mine !== generation) return;
     show();
@@ -120,15 +156,18 @@ function stop() {
 function show() {
   const all = space();
   const byName = Object.fromEntries(experiment.measures.map((measure) => [measure.name, measure]));
-  const value = (setting, name, seed) => read(byName[name], done.get(`${seed} ${JSON.stringify(overrides(setting))}`), rowsOf(setting));
-  const lookup = (setting, name) => Array.from({ length: seeds() }, (_, index) => value(setting, name, index + 1));
+  const value = (/** @type {Levels} */ setting, /** @type {string} */ name, /** @type {number} */ seed) => {
+    const tables = done.get(`${seed} ${JSON.stringify(overrides(setting))}`);
+    return tables ? read(byName[name], tables, rowsOf(setting)) : NaN;
+  };
+  const lookup = (/** @type {Levels} */ setting, /** @type {string} */ name) => Array.from({ length: seeds() }, (_, index) => value(setting, name, index + 1));
   const { checks, verdict } = judge(all, claim(), chosen, lookup, experiment.quantiles, isPreview());
   find("verdict").replaceChildren(verdict === null ? "No point of a check is among these levels." : badge(verdict), ` ${effort()}`);
   find("checks").replaceChildren(...checks.filter(({ findings }) => findings.length).map(checkElement));
   find("result").hidden = false;
 }
 
-function badge(verdict) {
+function badge(/** @type {string} */ verdict) {
   return element("span", { className: `verdict ${experiment.classes[verdict]}`, textContent: verdict });
 }
 
@@ -136,7 +175,8 @@ function badge(verdict) {
 function effort() {
   const words = [`${seeds()} of ${experiment.seeds} seeds`];
   if (isQuick()) words.push("short runs");
-  if (own()) words.push(`${own().join(" = ")} in all runs`);
+  const set = own();
+  if (set) words.push(`${set.join(" = ")} in all runs`);
   const left = experiment.axes.filter(({ name, levels }) => chosen[name].size < levels.length).map(({ label }) => label);
   if (left.length) words.push(`not all levels of ${left.join(", ")}`);
   const added = experiment.axes.filter(({ levels }) => levels.some((level) => level.own)).map(({ label }) => label);
@@ -144,10 +184,11 @@ function effort() {
   return `with ${words.join("; ")}.`;
 }
 
-function checkElement({ check, findings, verdict }) {
+/** A check with its findings. */
+function checkElement(/** @type {{ check: Check, findings: Finding[], verdict: string }} */ { check, findings, verdict }) {
   const unit = check.unit ? ` ${check.unit}` : "";
-  const text = (number) => (Number.isNaN(number) ? "–" : number.toFixed(check.digits));
-  const cell = (each) => (isPreview() ? `${text(each.mean)}${unit}` : `${text(each.mean)} [${text(each.low)}, ${text(each.high)}]${unit}`);
+  const text = (/** @type {number} */ number) => (Number.isNaN(number) ? "–" : number.toFixed(check.digits));
+  const cell = (/** @type {Finding["found"]} */ each) => (isPreview() ? `${text(each.mean)}${unit}` : `${text(each.mean)} [${text(each.low)}, ${text(each.high)}]${unit}`);
   const rows = findings.map(({ place, found, verdict: there }) =>
     element("tr", {}, element("td", { className: "text", textContent: placeText(place) }), element("td", { textContent: cell(found) }), element("td", { textContent: there === HOLDS ? "" : there })),
   );
@@ -157,19 +198,19 @@ function checkElement({ check, findings, verdict }) {
   return element("div", { className: "check" }, title, element("div", { className: "scroll", tabIndex: 0, role: "group", ariaLabel: check.text }, table));
 }
 
-function placeText(place) {
-  const parts = experiment.axes.filter(({ name }) => name in place).map(({ label, name, levels }) => `${label}: ${levels.find((level) => level.name === place[name]).label}`);
+function placeText(/** @type {Levels} */ place) {
+  const parts = experiment.axes.flatMap(({ label, name, levels }) => levels.filter((level) => level.name === place[name]).map((level) => `${label}: ${level.label}`));
   return parts.join(", ") || "all runs";
 }
 
 // Controls.
 
-function say(text, isError = false) {
+function say(/** @type {string} */ text, isError = false) {
   find("status").textContent = text;
   find("status").classList.toggle("error", isError);
 }
 
-function busy(isBusy) {
+function busy(/** @type {boolean} */ isBusy) {
   find("run").hidden = isBusy;
   find("stop").hidden = !isBusy;
   for (const field of document.querySelectorAll("fieldset")) field.disabled = isBusy;
@@ -181,18 +222,20 @@ function plan() {
   const total = missing().length;
   const length = isQuick() && experiment.quick.set.duration ? `${JSON.parse(experiment.quick.set.duration)}` : `${experiment.duration} s`;
   find("plan").textContent = total ? `${total} runs of ${length} to do` : "all runs are done";
-  const setting = experiment.axes.find(({ levels }) => levels.some(({ set }) => own() && own()[0] in set));
-  if (setting) find("plan").textContent = `the axis ${setting.label} sets ${own()[0]}: choose among its levels`;
+  const mine = own();
+  const setting = experiment.axes.find(({ levels }) => mine && levels.some(({ set }) => mine[0] in set));
+  if (mine && setting) find("plan").textContent = `the axis ${setting.label} sets ${mine[0]}: choose among its levels`;
   find("run").disabled = needed().length === 0 || setting !== undefined;
-  const set = own() ? ` --set '${own().join("=").replaceAll("'", "'\\''")}'` : "";
+  const set = mine ? ` --set '${mine.join("=").replaceAll("'", "'\\''")}'` : "";
   find("command").textContent = `airwnd reproduce ${experiment.name}${isQuick() ? " --quick" : ""} --seeds ${seeds()}${set}`;
   find("claim-text").textContent = `${claim().text} (${claim().source})`;
 }
 
-function axisElement(axis) {
+function axisElement(/** @type {Axis} */ axis) {
+  const { key } = axis;
   const box = element("fieldset", {}, element("legend", { textContent: axis.label + (axis.open ? " (left open by the paper)" : "") }));
   const options = element("div", { className: "levels" });
-  const option = (level) => {
+  const option = (/** @type {Level} */ level) => {
     const input = element("input", { type: "checkbox", checked: chosen[axis.name].has(level.name) });
     input.addEventListener("change", () => {
       if (input.checked) chosen[axis.name].add(level.name);
@@ -204,13 +247,13 @@ function axisElement(axis) {
   const draw = () => options.replaceChildren(...axis.levels.map(option));
   draw();
   box.append(options);
-  if (axis.key) {
+  if (key) {
     const input = element("input", { type: "text", ariaLabel: `Another value of ${axis.label}`, placeholder: "another value" });
     const add = element("button", { type: "button", textContent: "add" });
     add.addEventListener("click", () => {
       const text = input.value.trim();
       if (!text || axis.levels.some((level) => level.name === text)) return;
-      axis.levels = ordered([...axis.levels, { name: text, label: text, set: { [axis.key]: /^[-+]?[\d.]+$/.test(text) ? text : JSON.stringify(text) }, rows: {}, own: true }]);
+      axis.levels = ordered([...axis.levels, { name: text, label: text, set: { [key]: /^[-+]?[\d.]+$/.test(text) ? text : JSON.stringify(text) }, rows: {}, own: true }]);
       chosen[axis.name].add(text);
       input.value = "";
       draw();
@@ -222,18 +265,20 @@ function axisElement(axis) {
 }
 
 /** Levels in the order of their numbers, if all are numbers of one unit. */
-function ordered(levels) {
-  const numbers = levels.map(({ name }) => NUMBER.exec(name));
-  if (!numbers.every((each) => each && each[2] === numbers[0][2])) return levels;
-  return levels.toSorted((a, b) => Number(NUMBER.exec(a.name)[1]) - Number(NUMBER.exec(b.name)[1]));
+function ordered(/** @type {Level[]} */ levels) {
+  const parts = (/** @type {Level} */ { name }) => NUMBER.exec(name)?.slice(1) ?? [];
+  const [, unit] = parts(levels[0]);
+  if (!levels.every((level) => parts(level)[1] === unit && unit !== undefined)) return levels;
+  return levels.toSorted((a, b) => Number(parts(a)[0]) - Number(parts(b)[0]));
 }
 
 find("claim").append(...experiment.claims.map(({ id }) => new Option(id, id)));
-find("seeds").max = experiment.maxSeeds;
-find("seeds").value = Math.min(MIN_SEEDS, experiment.seeds);
-find("quick").closest("label").hidden = !Object.keys(experiment.quick.set).length;
+find("seeds").max = String(experiment.maxSeeds);
+find("seeds").value = String(Math.min(MIN_SEEDS, experiment.seeds));
+const quick = find("quick").closest("label");
+if (quick) quick.hidden = !Object.keys(experiment.quick.set).length;
 find("axes").append(...experiment.axes.map(axisElement));
-for (const id of ["claim", "seeds", "quick", "key", "value"]) find(id).addEventListener("input", plan);
+for (const id of /** @type {const} */ (["claim", "seeds", "quick", "key", "value"])) find(id).addEventListener("input", plan);
 find("run").addEventListener("click", run);
 find("stop").addEventListener("click", stop);
 find("settings").addEventListener("submit", (event) => event.preventDefault());
