@@ -4,6 +4,7 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -258,7 +259,7 @@ def test_the_line_of_a_frontier_joins_pareto_optimal_points() -> None:
     assert found["optimal"] == [(10, 1), (20, 3), (50, 4)]
     with style.styled():
         (joined, *_) = figures.draw(found).axes[0].lines
-    assert joined.get_xydata().tolist() == [[10, 1], [20, 3], [50, 4]]
+    assert np.asarray(joined.get_xydata()).tolist() == [[10, 1], [20, 3], [50, 4]]
 
 
 def test_identical_runs_are_one_point_with_two_names() -> None:

@@ -212,7 +212,8 @@ class Words(Echo):
 def wrong(name: str, value: object) -> Endpoint:
     """Return an endpoint with another attribute, or with a method that returns this value."""
     is_method = name in {"transmit", "timeout"}
-    return type("Wrong", (Echo,), {name: (lambda *_: value) if is_method else value})()
+    endpoint: Endpoint = type("Wrong", (Echo,), {name: (lambda *_: value) if is_method else value})()
+    return endpoint
 
 
 def connect(network: Path, client: Endpoint, until_s: float = 1) -> None:

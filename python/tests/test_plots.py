@@ -409,9 +409,9 @@ def test_panels_are_columns_of_the_series(run: Run) -> None:
         assert np.array_equal(np.asarray(line.get_xdata()), known["time_s"].to_numpy()), name
         assert np.asarray(line.get_ydata()) == pytest.approx(known[column].to_numpy()), name
     delay = panels["Delay"]
-    known = series.drop_nulls("rtt_ms")["rtt_ms"].to_numpy()
+    rtts_ms = series.drop_nulls("rtt_ms")["rtt_ms"].to_numpy()
     assert [line.get_label() for line in delay.lines] == ["one-way", "RTT"]
-    assert np.asarray(delay.lines[1].get_ydata()) == pytest.approx(known), "the ACKs' way is the difference"
+    assert np.asarray(delay.lines[1].get_ydata()) == pytest.approx(rtts_ms), "the ACKs' way is the difference"
     assert figure.axes[-1].get_xlabel() == "Time (s)"
     assert figure.axes[-1].get_xlim() == (0, run.duration_s)
 

@@ -711,7 +711,7 @@ def _explain(kinds: Mapping[str, Kind], **arguments: object) -> None:
 
 def _due_s(endpoint: Endpoint) -> float | None:
     """Return the time of an endpoint's timer."""
-    due_s = endpoint.timeout()
+    due_s: object = endpoint.timeout()
     if due_s is None or (isinstance(due_s, int | float) and not math.isnan(due_s)):
         return due_s
     raise InputError(f"{type(endpoint).__name__}.timeout returned {due_s!r} instead of seconds or None")
