@@ -48,13 +48,6 @@ CONTROLS = {"fixed", *OUTSIDE}
         ("docs/models.md", "[27 algorithms](reference/cc.md)", 27, "cc", CONTROLS),
         ("docs/scope.md", "11 downlink schedulers", 11, "sched", OUTSIDE),
         ("docs/scope.md", "2 uplink schedulers", 2, "uplink-sched", set()),
-        (
-            "docs/how-to/demonstrate-bufferbloat.md",
-            "`airwnd list aqm` has fourteen more",
-            14,
-            "aqm",
-            {"codel", *OUTSIDE},
-        ),
         ("docs/how-to/demonstrate-bufferbloat.md", "has 27 congestion", 27, "cc", CONTROLS),
     ],
 )

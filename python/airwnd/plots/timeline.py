@@ -24,7 +24,7 @@ class _Panel:
     Attributes
     ----------
     columns
-        Names by column; empty for a single column.
+        Names by column; empty for a single column, ``None``: the column's heading.
     from_zero
         Whether the axis starts at zero.
     has_legend
@@ -33,7 +33,7 @@ class _Panel:
         Column whose panel replaces this one if it has values; ``None``: the panel is always drawn.
     """
 
-    columns: dict[str, str]
+    columns: dict[str, str | None]
     from_zero: bool = True
     has_legend: bool = False
     without: str | None = None
@@ -47,7 +47,7 @@ _PANELS = (
     _Panel({"air_kbps": ""}),
     _Panel({"throughput_kbps": ""}, without="air_kbps"),
     # The difference is the way of the ACKs: a delay-based control reacts to both.
-    _Panel({"delay_ms": "one-way", "rtt_ms": "RTT"}, has_legend=True),
+    _Panel({"delay_ms": "one-way", "rtt_ms": None}, has_legend=True),
     _Panel({"cwnd_bytes": ""}),
 )
 _WIDTH, _PANEL_HEIGHT, _REST = 7.2, 0.95, 0.7
@@ -109,7 +109,7 @@ def _draw(axes: "Axes", series: pl.DataFrame, panel: _Panel) -> None:
             color=look.colour,
             linewidth=1.4 if index == 0 else 0.9,
             drawstyle="steps-post" if numbers else "default",
-            label=panel.columns[column] or "_line",
+            label=_name(column, panel.columns[column]),
             zorder=3 - index / 2,
         )
     first = find(f"series.{next(iter(panel.columns))}")
@@ -127,6 +127,11 @@ def _draw(axes: "Axes", series: pl.DataFrame, panel: _Panel) -> None:
         cells = pl.concat([series[name] for name in _known(series, panel)]).drop_nulls().unique().sort()
         axes.set_yticks(cells.to_list())
         axes.set_ylim(cells[0] - 0.5, cells[-1] + 0.5)
+
+
+def _name(column: str, name: str | None) -> str:
+    """Return the name of a line in the legend; one that begins with ``_`` is not in it."""
+    return find(f"series.{column}").short if name is None else name or "_line"
 
 
 def _explain(axes: "Axes") -> None:
