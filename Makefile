@@ -260,8 +260,10 @@ nightly-adapters:
 		-p airwnd-linklevel -p airwnd-quinn -p airwnd-s2n -p airwnd-smoltcp -p airwnd-str0m
 
 # Types of C differ between the processors of routers: `char` is unsigned on ARM.
-nightly-routers:
-	@for target in $(GUARD_TARGETS); do \
+ROUTER := aarch64-unknown-linux-musl
+nightly-routers: $(VENV)/requirements
+	@rustup target list --installed | grep -q $(ROUTER) || rustup target add $(ROUTER)
+	@for target in $(sort $(ROUTER) $(GUARD_TARGETS)); do \
 		$(STEP) routers "Guard for $$target" -- \
 			cargo check --locked -p airwnd-guard --bin airwnd-guard --target $$target || exit 1; done
 

@@ -24,10 +24,11 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
 from airwnd import Scenario
+from airwnd.support.student import half_width
 
 SECONDS = 60
 RUNS = 12
-GOAL, NORMAL_95 = 0.9, 1.96
+GOAL = 0.9
 AUTOTUNING = '{kind = "autotuning", variant = "linux-6.18", max = "32MiB"}'
 # As in the guard.
 CONTROLS = {
@@ -170,9 +171,9 @@ def share(controlled: Mapping[str, str], free: Mapping[str, str], equal_mbps: fl
     """Return the share of the goodput that is kept, in bold if its interval is below the goal."""
     kept, of = (float(row["goodput_mbps"]) for row in (controlled, free))
     kept_error, of_error = (float(row["standard_error"]) for row in (controlled, free))
-    ratio = kept / of
-    is_less = ratio * (1 + NORMAL_95 * math.hypot(kept_error / kept, of_error / of)) < GOAL
-    is_unfair = kept + NORMAL_95 * kept_error < GOAL * equal_mbps
+    ratio, width = kept / of, half_width(0.95, RUNS - 1)
+    is_less = ratio * (1 + width * math.hypot(kept_error / kept, of_error / of)) < GOAL
+    is_unfair = kept + width * kept_error < GOAL * equal_mbps
     return f"**{ratio:.2f}**" if is_less and is_unfair else f"{ratio:.2f}"
 
 

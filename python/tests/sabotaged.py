@@ -120,7 +120,7 @@ class Text(_Reno):
     """Sets the window to text."""
 
     def on_ack(self, ack: airwnd.Ack) -> None:
-        self.cwnd_bytes = "large"  # type: ignore[assignment]
+        self.cwnd_bytes = "large"  # type: ignore[assignment]  # on purpose
 
 
 class Exits(_Reno):
@@ -149,6 +149,6 @@ class Prints(_Reno):
     """Writes ten kilobytes at each ACK."""
 
     def on_ack(self, ack: airwnd.Ack) -> None:
-        print("x" * 10_000)  # noqa: T201
-        print("y" * 10_000, file=sys.stderr)  # noqa: T201
+        print("x" * 10_000)  # noqa: T201 (on purpose)
+        print("y" * 10_000, file=sys.stderr)  # noqa: T201 (on purpose)
         super().on_ack(ack)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.patches import Rectangle
 
 from airwnd import InputError
 from airwnd.plots import axis, style
@@ -339,6 +340,10 @@ def test_a_drawing_of_each_kind_has_labels_scale_and_limits(results: Results, na
         axes = figures.draw(found).axes[0]
     assert axes.get_xscale() == found["x_scale"]
     assert axes.get_ylabel() == found["y_label"]
+    heights = [patch.get_height() for patch in axes.patches if isinstance(patch, Rectangle)]
+    shown = np.concatenate([np.asarray(line.get_ydata(), float) for line in axes.lines] + [heights])
+    for line in found["lines"]:
+        assert all(np.isclose(shown, value).any() for value in line["y"] if value is not None), line["label"]
     if found["y_limits"]:
         assert axes.get_ylim()[1] >= found["y_limits"][1]
 

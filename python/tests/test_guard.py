@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from matplotlib.patches import Rectangle
 
 from airwnd.cli.guard import table
 from airwnd.guard.inside import remeasured
@@ -205,8 +206,9 @@ def test_the_picture_has_ping_and_throughput_of_both_halves(tmp_path: Path) -> N
     marked = plot_halves([halves()[0], replace(halves()[1], measured_s=(5.0, 5.2))])
     for axes in marked.axes:
         (band,) = axes.patches
+        assert isinstance(band, Rectangle)
         # The throughput is a mean over half a second.
-        assert (band.get_x(), band.get_width()) == pytest.approx((5.0, 0.7))  # type: ignore[attr-defined]
+        assert (band.get_x(), band.get_width()) == pytest.approx((5.0, 0.7))
     assert legend(marked) == ["without the guard", "with the guard, drwa", "minimum RTT measured again"]
     # A transfer that ended before anything was measured.
     plot_halves([Half("a", [], []), Half("b", [], [])])

@@ -1,6 +1,7 @@
 """Experiments that are measured with real programs: airwnd reads their table and judges their claims."""
 
 import csv
+import gzip
 import json
 import re
 import shutil
@@ -315,6 +316,21 @@ def test_the_page_of_guards_has_the_measured_figures(
     with (guard / "simulated.csv").open(encoding="utf-8", newline="") as file:
         assert "".join(simulated.table(list(csv.DictReader(file)))) in by_hand
     assert "".join(household.table(shape.read(guard / "household.csv"))) in by_hand
+
+
+def test_rates_of_flent_are_those_during_the_transfers(tmp_path: Path) -> None:
+    program = script("household", ROOT / "experiments" / "guard")
+    # Transfers from 5 to 15 s, of which 3 s do not count.
+    times = [0.0, 7.9, 8.0, 10.0, 14.9, 15.0]
+    results = {"TCP download sum": [None, 99, 4, None, 6, 99], "TCP download BE": [1, 1, 1, 1, 1, 1]}
+    uploads = {"TCP upload sum": [None, None, 2, 3, 4, None]}
+    (tmp_path / "rrul.flent.gz").write_bytes(
+        gzip.compress(json.dumps({"x_values": times, "results": results | uploads}).encode())
+    )
+    assert program.flent_mbps(tmp_path, 10) == (5.0, 3.0)
+    single = {"x_values": times, "results": {"TCP download": [0, 0, 1, 2, 3, 0]}}
+    (tmp_path / "rrul.flent.gz").write_bytes(gzip.compress(json.dumps(single).encode()))
+    assert program.flent_mbps(tmp_path, 10) == (2.0, None)
 
 
 def test_measures_of_a_guarded_download() -> None:

@@ -83,8 +83,9 @@ impl Path {
     /// [`Endpoint::received`] and [`Endpoint::retransmissions`] go into the results.
     ///
     /// # Errors
-    /// An end before the present or beyond [`Path::MAX_TIME`], an unknown or closed flow, a datagram that cannot be sent, a failed simulation, or
-    /// [`PathError::Stuck`]: an endpoint that sends without end at one instant, or whose timer never leaves the past.
+    /// An end before the present or beyond [`Path::MAX_TIME`], an unknown or closed flow, a datagram that cannot be sent, a
+    /// failed simulation, or [`PathError::Stuck`]: an endpoint that sends without end at one instant, or whose timer never
+    /// leaves the past.
     pub fn run(&mut self, pairs: &mut [Pair<'_>], end: Duration) -> Result<(), PathError> {
         // Endpoints that send without end would meet it after a simulated year.
         self.time(end)?;

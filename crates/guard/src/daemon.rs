@@ -487,4 +487,22 @@ mod tests {
         }
         assert!(source.changed().is_none());
     }
+
+    #[test]
+    fn readiness_is_reported_to_either_kind_of_address() {
+        let folder = Folder::create("ready");
+        let path = folder.0.join("notify");
+        let name = format!("airwnd-ready-{}", std::process::id());
+        let sockets = [
+            net::UnixDatagram::bind(&path).unwrap(),
+            net::UnixDatagram::bind_addr(&net::SocketAddr::from_abstract_name(&name).unwrap()).unwrap(),
+        ];
+        for (socket, address) in sockets.iter().zip([path.into_os_string(), format!("@{name}").into()]) {
+            report_ready(&address).unwrap();
+            let mut message = [0; 16];
+            let length = socket.recv(&mut message).unwrap();
+            assert_eq!(&message[..length], b"READY=1", "{address:?}");
+        }
+        assert!(report_ready(OsStr::new("/nothing/here")).is_err());
+    }
 }

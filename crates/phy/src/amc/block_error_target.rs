@@ -120,8 +120,7 @@ impl Amc for BlockErrorTarget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error_model;
-    use crate::error_model::Transmission;
+    use crate::error_model::{self, Transmission};
     use crate::tables::{scheme, transport_block};
     use airwnd_units::Db;
 

@@ -8,7 +8,6 @@ and each scenario. ``airwnd schema report`` prints its schema.
 import hashlib
 import json
 import math
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from airwnd.study.evaluate.contest import Contest
 from airwnd.study.evaluate.evaluation import Counts
 from airwnd.study.evaluate.judge import Answer, CheckResult, CriterionResult, Finding
 from airwnd.study.evaluate.suite import CANDIDATE, CriterionEntry, Level, ScenarioEntry
+from airwnd.study.reproduce.reader import duplicate
 from airwnd.study.reproduce.statistics import Interval
 from airwnd.support.errors import InputError
 from airwnd.support.files import write_atomically
@@ -36,9 +36,8 @@ AnswerText = Literal["meets", "does not", "not evaluated"]
 
 def _distinct(what: str, names: Iterable[Hashable]) -> None:
     """Raise an error for a duplicate: rows are compared by name."""
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise ValueError(f"two {what} are called `{name}`")
+    if (name := duplicate(names)) is not None:
+        raise ValueError(f"two {what} are called `{name}`")
 
 
 class Figure(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ import math
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, time
 from pathlib import Path
@@ -149,11 +149,15 @@ def one_of(key: str, word: str, known: Collection[str]) -> str:
     return word
 
 
+def duplicate(names: Iterable[Hashable]) -> Hashable | None:
+    """Return the first name that stands more than once; ``None``: all differ."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)
+
+
 def distinct(what: str, names: Iterable[str], key: str = "") -> None:
     """Raise an error for a duplicate name."""
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise Mistake(key, f"two of {what} are called `{name}`")
+    if (name := duplicate(names)) is not None:
+        raise Mistake(key, f"two of {what} are called `{name}`")
 
 
 def check_id(key: str, text: str) -> None:
