@@ -162,9 +162,14 @@ export class Tour {
     this.title.textContent = `Step ${step} of ${STEPS.length}: ${title}`;
     this.text.textContent = text;
     this.question.textContent = question;
-    this.reply.textContent = "";
     this.back.disabled = step === 1;
     this.next.textContent = step < STEPS.length ? "next step" : "finish";
+    this.begin();
+  }
+
+  /** Takes back the answer: a run begins, possibly of another cell. */
+  begin() {
+    this.reply.textContent = "";
     this.found = null;
     this.wait([], -Infinity);
   }
