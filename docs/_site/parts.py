@@ -23,8 +23,8 @@ from airwnd.scenario.packet import Packet
 from airwnd.study import batch
 from airwnd.study.environment import Environment, Step, log_utility
 from airwnd.study.evaluate.suite import LEVELS, CriterionEntry, Suite, included
-from airwnd.study.reproduce.statistics import Interval, interval
-from airwnd.study.sweeps.comparison import Difference
+from airwnd.study.statistics import Interval, interval
+from airwnd.study.comparison import Difference
 from airwnd.study.trial import Report
 
 if TYPE_CHECKING:

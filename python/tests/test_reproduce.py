@@ -21,8 +21,8 @@ from airwnd.study.reproduce import report, terminal
 from airwnd.study.reproduce.design import Experiment
 from airwnd.study.reproduce.runner import Effort, Results, reproduce
 from airwnd.study.reproduce.search import find, name_of
-from airwnd.study.reproduce.space import Setting
 from airwnd.study.reproduce.verdict import Verdict
+from airwnd.study.space import Setting
 
 from .command_line import run_interrupted
 from .conftest import ROOT, Cli, nightly

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airwnd import InputError, Scenario, schema
+from airwnd.study.reader import convert
 from airwnd.study.reproduce import schemas
 from airwnd.study.reproduce.claims import ClaimsFile
 from airwnd.study.reproduce.design import ExperimentFile
 from airwnd.study.reproduce.paper import PaperFile
-from airwnd.study.reproduce.reader import convert
 
 from .conftest import CLAIMS, EXPERIMENT, ROOT, Cli
 

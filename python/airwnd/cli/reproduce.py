@@ -25,7 +25,7 @@ from airwnd.cli.options import (
     workers,
     workers_text,
 )
-from airwnd.support.files import check_folder, remove_partial_files, write_atomically
+from airwnd.support.files import check_folder, write_atomically
 from airwnd.support.locks import locked
 from airwnd.text.quantities import seconds_text
 
@@ -115,6 +115,7 @@ def reproduce(
     from airwnd.study.reproduce import report, runner, search
     from airwnd.study.reproduce.design import Experiment
     from airwnd.study.reproduce.sequential import Decide
+    from airwnd.study.runner import reserved
 
     if listing:
         _list(_found(names) or search.find_all())
@@ -162,9 +163,7 @@ def reproduce(
     for number, (experiment, effort) in enumerate(zip(experiments, efforts, strict=True), start=1):
         title = f"{number}/{len(experiments)} {experiment.name}" if len(experiments) > 1 else experiment.name
         folder = out / experiment.name
-        check_folder(folder)
-        with batch_bar(title, folder / "runs", progress) as update, locked(folder):
-            remove_partial_files(folder)
+        with batch_bar(title, folder / "runs", progress) as update, reserved(folder):
             done.append(runner.reproduce(experiment, effort, folder, pool, update))
             report.write(done[-1], out)
     # Reproductions of other experiments may write into the same folder; the last of them has all results.
@@ -196,6 +195,7 @@ def _search(
     from airwnd.study.reproduce.likeliest.judged import judgements
     from airwnd.study.reproduce.likeliest.race import Plan
     from airwnd.study.reproduce.likeliest.study import Effort, Runs, find, is_searchable
+    from airwnd.study.runner import reserved
     from airwnd.text.terminal import console
 
     usual = Plan()
@@ -217,10 +217,7 @@ def _search(
             continue
         with ExitStack() as locks:
             for experiment in experiments:
-                folder = out / experiment.name
-                check_folder(folder)
-                locks.enter_context(locked(folder))
-                remove_partial_files(folder)
+                locks.enter_context(reserved(out / experiment.name))
             runs = Runs(effort, out, pool, lambda title, folder: batch_bar(title, folder, progress))
             found = find(experiments, effort, runs)
             reports.append(report.Report(found, judgements(found, runs), str(dt.datetime.now(dt.UTC).date())))

@@ -11,7 +11,6 @@ from airwnd.study.reproduce.claims import CheckResult, ClaimResult, Finding
 from airwnd.study.reproduce.measure import Measure
 from airwnd.study.reproduce.regions import setup_text
 from airwnd.study.reproduce.runner import Results
-from airwnd.study.reproduce.statistics import MIN_SEEDS
 from airwnd.study.reproduce.tables import side_by_side
 from airwnd.study.reproduce.verdict import Verdict, together
 from airwnd.study.reproduce.words import (
@@ -22,6 +21,7 @@ from airwnd.study.reproduce.words import (
     setups_text,
     spread_of_findings,
 )
+from airwnd.study.statistics import MIN_SEEDS
 from airwnd.text.terminal import Column, print_wrapped, sheets
 
 _STYLES = {
