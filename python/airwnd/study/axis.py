@@ -243,8 +243,13 @@ class Axis:
 
     @property
     def columns(self) -> Mapping[str, tuple[str, ...]]:
-        """Columns of the axis in a data set with a text for each level: one, or one for each drawn key."""
-        return {each.key: each.values for each in self.drawn} or {self.name: self.names}
+        """Columns of the axis in a data set with a text for each level: one, or one for each drawn key.
+
+        If a table of results has a column of this name, that of the axis is ``axis.NAME``.
+        """
+        is_taken = not self.option and any(self.name in table.columns for table in tables().values())
+        name = f"axis.{self.name}" if is_taken else self.name
+        return {each.key: each.values for each in self.drawn} or {name: self.names}
 
     def level(self, name: str) -> Level:
         """Find a level by its name."""

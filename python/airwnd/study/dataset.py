@@ -140,7 +140,12 @@ class DataSet:
             "seeds": design.seeds,
             "sample_seed": design.sample_seed if any(axis.drawn for axis in design.axes) else None,
             "series": design.series,
-            "grid": [{"key": axis.name, "values": axis.names} for axis in design.axes if not axis.drawn],
+            "grid": [
+                {"key": key, "values": values}
+                for axis in design.axes
+                if not axis.drawn
+                for key, values in axis.columns.items()
+            ],
             "random": [
                 {"key": each.key, "drawn_from": each.spec, "values": each.values}
                 for axis in design.axes

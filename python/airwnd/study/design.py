@@ -105,7 +105,11 @@ class Design:
                 if axis.option and not first.option:
                     raise InputError(f"{axis.option} {key}: the axis {first.name} sets it")
                 if steps(key)[0] == _STACK and not self.has_stack:
-                    raise InputError(f"{axis.option} {key}: name the stack with --stack")
+                    where = axis.option or f"{self._file}: axis {axis.name}:"
+                    raise InputError(f"{where} {key}: name the stack with --stack")
+                if key == _STACK and not axis.option:
+                    message = "a stack is code, which is named on the command line: --grid stack=A,B"
+                    raise InputError(f"{self._file}: axis {axis.name}: stack: {message}")
                 if key == _STACK and self.stack is not None:
                     raise InputError(f"{axis.option} stack: --stack {self.stack} is given, too")
                 if axis.option and key in _TAKEN:
