@@ -21,6 +21,7 @@ from airwnd.cli.options import (
     FiniteRange,
     batch_bar,
     code_options,
+    naming,
     setting_pairs,
     workers,
     workers_text,
@@ -142,7 +143,10 @@ def reproduce(
         return
     overrides = setting_pairs(settings)
     folders = search.find_all() if every else _found(names)
-    experiments = [replace(Experiment.load(folder, policy), overrides=overrides) for folder in folders]
+    experiments = [
+        replace(Experiment.load(folder, naming(policy, settings, folder)), overrides=overrides)
+        for folder in folders
+    ]
     if every:
         experiments = [each for each in experiments if each.measured is None or each.measured.seeds]
     minutes = math.inf if budget is None else budget

@@ -18,6 +18,7 @@ from airwnd.cli.options import (
     batch_bar,
     code_options,
     load,
+    naming,
     setting_pairs,
     workers,
     workers_text,
@@ -133,11 +134,12 @@ def sweep(
     more: dict[str, Any] = {"sample_seed": sample_seed, "stack": stack, "ue": ue}
     if folder := _experiment(file):
         more |= {} if series is None else {"series": series}
+        policy = naming(policy, (*settings, *grids), folder)
         experiment = Experiment.load(folder, policy, (*axes, *random_axis(drawn)), **more)
         experiment = replace(experiment, overrides=setting_pairs(settings))
         _judge(experiment, seeds, pool, out, progress, force=force)
         return
-    scenario = load(file, settings, policy)
+    scenario = load(file, settings, naming(policy, grids, file.parent))
     design = Design.of(scenario, grid=axes, random=drawn, seeds=seeds or 1, series=series, **more)
     with batch_bar(design.scenario.name, out / "runs", progress) as update:
         swept = runner.sweep(design, out, pool, update, force=force)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from airwnd import _native
-from airwnd.plugins.permission import NO_CODE, PLUGIN_TIMEOUT_S, CodePolicy
+from airwnd.plugins.permission import NO_CODE, PLUGIN_TIMEOUT_S, CodePolicy, applied
 from airwnd.results.capture import Capture
 from airwnd.results.radio_trace import RadioTrace
 from airwnd.support.arguments import (
@@ -131,9 +131,10 @@ class Scenario:
             PAIR.check("settings", each)
         self._policy = policy
         self._piped = dict(piped)
-        self._checked = _native.Scenario(
-            text, origin, format, list(self._overrides), policy.allow, policy.timeout_s, self._read_pipe
-        )
+        with applied(policy):
+            self._checked = _native.Scenario(
+                text, origin, format, list(self._overrides), policy.allow, policy.timeout_s, self._read_pipe
+            )
         self._canonical: str | None = None
 
     @classmethod
@@ -175,10 +176,14 @@ class Scenario:
         OSError
             If the file cannot be read.
         """
+        return cls.read(path, CodePolicy(allow_code, plugin_timeout_s))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], policy: CodePolicy) -> Self:
+        """Read a file, as :meth:`load` does, with a policy for the Python code that it names."""
         from airwnd.support.files import read_text, source_name
 
         path = Path(path)
-        policy = CodePolicy(allow_code, plugin_timeout_s)
         text = read_text(path, pipes=True)
         # A pipe has no suffix. No text in TOML begins with a brace.
         has_brace = text.lstrip().startswith("{")

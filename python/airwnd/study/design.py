@@ -175,8 +175,8 @@ class Design:
             for key, value in level.changes.items()
             if steps(key)[0] != _STACK
         }
-        # A key within a table must be set after the table.
-        order = sorted(changes.items(), key=lambda each: len(steps(each[0])))
+        # Axes of a file are applied in its order. Of options, a key within a table is set after the table.
+        order = sorted(changes.items(), key=lambda each: len(steps(each[0])) if each[1][1].option else 0)
         base = self.base(extra)
         try:
             return base.override((key, text) for key, (text, _, _) in order) if order else base

@@ -226,9 +226,7 @@ class Experiment(Design):
             with placed(str(path), "seeds"):
                 raise Mistake("", f"claims need at least {MIN_SEEDS} seeds to be decided, found {file.seeds}")
         source, values = _paper_values(folder / "paper.csv", space, file.measure)
-        scenario = Scenario.load(
-            folder / "scenario.toml", allow_code=policy.allow, plugin_timeout_s=policy.timeout_s
-        )
+        scenario = Scenario.read(folder / "scenario.toml", policy)
         fields: dict[str, Any] = {"seeds": file.seeds, "series": file.series, **more}
         return cls(
             **fields,
