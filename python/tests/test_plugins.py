@@ -861,7 +861,7 @@ def test_a_run_executes_the_class_with_permission(cli: Cli, hostile: Path, words
     [
         (("--code", "other.py"), "mine.py is Python code"),
         (("--code", "mine"), "mine.py is Python code"),
-        (("--set", 'flow[0].rwnd={kind="python", class="other.py:Other"}'), "mine.py is Python code"),
+        (("--set", "flow[0].rwnd={kind='python', class='other.py:Other'}"), "mine.py is Python code"),
         (("--code", "missing.py"), "--code missing.py: no such file"),
         (("--allow-code",), "--allow-code: name the code instead, as in --code mine.py"),
     ],
@@ -869,7 +869,9 @@ def test_a_run_executes_the_class_with_permission(cli: Cli, hostile: Path, words
 def test_only_code_that_is_named_is_executed(
     cli: Cli, hostile: Path, words: tuple[str, ...], message: str
 ) -> None:
-    other = "import airwnd\nclass Other(airwnd.ReceiveWindowControl):\n    def window(self, state): return 1\n"
+    other = (
+        "import airwnd\nclass Other(airwnd.ReceiveWindowControl):\n    def window(self, state): return 1\n"
+    )
     (hostile / "other.py").write_text(other, encoding="utf-8")
     done = cli("run", "s.toml", *words)
     assert done.returncode == 2

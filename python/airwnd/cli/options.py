@@ -158,10 +158,10 @@ def naming(policy: CodePolicy, texts: "Iterable[str]", folder: Path) -> CodePoli
 
 def load(file: Path, settings: tuple[str, ...], policy: CodePolicy | None = None) -> "Scenario":
     """Read a scenario and apply the ``--set`` options; without a policy its code is never executed."""
-    from airwnd.scenario.scenario import Scenario
+    from airwnd.scenario.scenario import Scenario, source_of
 
     policy = NO_CODE if policy is None else naming(policy, settings, file.parent)
-    return overridden(Scenario.read(file, policy), settings)
+    return overridden(Scenario(*source_of(file), policy=policy), settings)
 
 
 def overridden(scenario: "Scenario", settings: tuple[str, ...]) -> "Scenario":

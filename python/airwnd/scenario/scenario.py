@@ -176,23 +176,7 @@ class Scenario:
         OSError
             If the file cannot be read.
         """
-        return cls.read(path, CodePolicy(allow_code, plugin_timeout_s))
-
-    @classmethod
-    def read(cls, path: str | os.PathLike[str], policy: CodePolicy) -> Self:
-        """Read a file, as :meth:`load` does, with a policy for the Python code that it names."""
-        from airwnd.support.files import read_text, source_name
-
-        path = Path(path)
-        text = read_text(path, pipes=True)
-        # A pipe has no suffix. No text in TOML begins with a brace.
-        has_brace = text.lstrip().startswith("{")
-        if path.suffix == ".toml" and has_brace:
-            raise InputError(f"{path}: is JSON; give it a name that ends in .json")
-        if path.suffix in {".yaml", ".yml"} and not has_brace:
-            raise InputError(f"{path}: a scenario is TOML or JSON, not YAML")
-        is_json = path.suffix == ".json" or has_brace
-        return cls(text, source_name(path), "json" if is_json else "toml", policy=policy)
+        return cls(*source_of(path), policy=CodePolicy(allow_code, plugin_timeout_s))
 
     @classmethod
     @checked(text=TEXT, origin=TEXT, **_CODE)
@@ -827,6 +811,22 @@ class Scenario:
         from airwnd.results.cards import scenario_card
 
         return scenario_card(self.resolved)
+
+
+def source_of(path: str | os.PathLike[str]) -> tuple[str, str, Literal["toml", "json"]]:
+    """Read the text of a scenario, and return it with its name in messages and its format."""
+    from airwnd.support.files import read_text, source_name
+
+    path = Path(path)
+    text = read_text(path, pipes=True)
+    # A pipe has no suffix. No text in TOML begins with a brace.
+    has_brace = text.lstrip().startswith("{")
+    if path.suffix == ".toml" and has_brace:
+        raise InputError(f"{path}: is JSON; give it a name that ends in .json")
+    if path.suffix in {".yaml", ".yml"} and not has_brace:
+        raise InputError(f"{path}: a scenario is TOML or JSON, not YAML")
+    is_json = path.suffix == ".json" or has_brace
+    return text, source_name(path), "json" if is_json else "toml"
 
 
 def as_toml(value: object, name: str = "value") -> str:

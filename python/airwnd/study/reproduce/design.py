@@ -32,7 +32,7 @@ from msgspec import Meta, field
 
 from airwnd._native import ScenarioError, parse_span
 from airwnd.plugins.permission import NO_CODE, CodePolicy
-from airwnd.scenario.scenario import Scenario
+from airwnd.scenario.scenario import Scenario, source_of
 from airwnd.study.axis import Axis, AxisShape
 from airwnd.study.design import Design
 from airwnd.study.reader import (
@@ -226,7 +226,7 @@ class Experiment(Design):
             with placed(str(path), "seeds"):
                 raise Mistake("", f"claims need at least {MIN_SEEDS} seeds to be decided, found {file.seeds}")
         source, values = _paper_values(folder / "paper.csv", space, file.measure)
-        scenario = Scenario.read(folder / "scenario.toml", policy)
+        scenario = Scenario(*source_of(folder / "scenario.toml"), policy=policy)
         fields: dict[str, Any] = {"seeds": file.seeds, "series": file.series, **more}
         return cls(
             **fields,
