@@ -169,10 +169,11 @@ ALWAYS_INLINE bool parse(struct __sk_buff *skb, __u32 start, bool is_to_receiver
 {
 	__u32 *source = is_to_receiver ? key->sender : key->receiver;
 	__u32 *destination = is_to_receiver ? key->receiver : key->sender;
-	__u32 end = 0, offset = find_tcp(skb, start, source, destination, &end);
+	__u16 protocol = protocol_of(skb, &start);
+	__u32 end = 0, offset = find_tcp(skb, protocol, start, source, destination, &end);
 	if (!offset)
 		return false;
-	if (skb->protocol == __builtin_bswap16(ETH_IPV4))
+	if (protocol == ETH_IPV4)
 		source[2] = destination[2] = __builtin_bswap32(0xffff);
 	if (load_bytes(skb, offset, &packet->tcp, sizeof(packet->tcp)))
 		return false;
