@@ -295,7 +295,7 @@ def test_measurements_have_no_scenario_to_change(cli: Cli, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("experiment.toml", "seeds = 3", "", "`seeds` is missing"),
+        ("experiment.toml", "seeds = 3", "", "seeds: claims need at least 3 seeds to be decided, found 1"),
         ("experiment.toml", "seeds = 3", 'seeds = "2"', "seeds: expected an integer, found '2'"),
         ("experiment.toml", 'title = "A', 'tile = "A', "unknown key `tile`; allowed: title, place, seeds, "),
         ("experiment.toml", 'x = "users"', 'x = "user"', r"plot\[0\]\.x: `user` is not one of users, method"),

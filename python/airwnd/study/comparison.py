@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from airwnd.results.selection import check_key, equal, named, only, plain, values_of
 from airwnd.study.statistics import Interval, interval
 from airwnd.support.errors import InputError
@@ -78,7 +80,9 @@ def compare(  # noqa: PLR0913 (keywords of a public function)
         settings = rows.select(others).unique(maintain_order=True).to_dicts() if others else [{}]
         for setting in settings:
             here = rows.filter(equal(list(setting), list(setting.values()))) if setting else rows
-            base = here.filter(equal([by], [reference])).select("seed", base="value").unique("seed")
+            # The reference may be without a key that others have, such as a parameter of theirs.
+            same = [pl.col(key).eq_missing(value) | pl.col(key).is_null() for key, value in setting.items()]
+            base = rows.filter(equal([by], [reference]), *same).select("seed", base="value").unique("seed")
             for value in (reference, *(each for each in there if each != reference)):
                 own = (
                     here.filter(equal([by], [value]))
