@@ -126,13 +126,14 @@ def sweep(
     from airwnd.study.axis import grid, random_axis
     from airwnd.study.design import Design
     from airwnd.study.draws import draw
-    from airwnd.study.reproduce.design import Experiment
 
     pool = workers(jobs, dask, max_memory, threads)
     axes = [grid(text) for text in grids]
     drawn = [draw(text, sample_seed) for text in randoms]
     more: dict[str, Any] = {"sample_seed": sample_seed, "stack": stack, "ue": ue}
     if folder := _experiment(file):
+        from airwnd.study.reproduce.design import Experiment
+
         more |= {} if series is None else {"series": series}
         policy = naming(policy, (*settings, *grids), folder)
         experiment = Experiment.load(folder, policy, (*axes, *random_axis(drawn)), **more)
