@@ -241,7 +241,7 @@ def test_the_leaders_include_the_best_without_each_table() -> None:
     printed = [300.0 if table == "T" else 100.0 for table in tables]
     by_setup = [
         ({"a": level}, [Known(mean, 0.0, 4) for _ in tables])
-        for level, mean in {"1": 100.0, "2": 250.0, "3": 300.0, "4": 301.0}.items()
+        for level, mean in {"1": 100.0, "2": 900.0, "3": 300.0, "4": 303.0}.items()
     ]
     fit = Fit.of([(value - 0.5, value + 0.5) for value in printed], ["ms"] * len(tables), tables, by_setup)
     assert fit.ranking[:2] == [2, 3]
