@@ -236,9 +236,8 @@ def find(experiments: Sequence[Experiment], effort: Effort, runs: Runs) -> Found
         raise InputError(f"{paper}: nothing that the paper leaves open changes one of its numbers")
     state = _State(choices, numbers, touched, runs)
     axes = [tuple(choices.by_name[name].levels) for name in touched]
-    screened, first = None, []
-    if combinations(axes) > effort.plan.most:
-        screened, first = _screen(choices, numbers, touched, runs, effort.plan)
+    is_large = combinations(axes) > effort.plan.most
+    screened, first = _screen(choices, numbers, touched, runs, effort.plan) if is_large else (None, [])
     shown = tuple(choices.by_name[name].shown for name in touched)
     race(axes, shown, state.score, effort.plan, first)
     if state.fit is None:
