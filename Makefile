@@ -367,7 +367,7 @@ format: $(VENV)/requirements
 # Pins exact versions of all dependencies that pyproject.toml requires.
 lock:
 	$(BIN)/uv pip compile --quiet --generate-hashes --python $(BIN)/python --custom-compile-command 'make lock' \
-		--extra dask --extra gym --extra pandas --extra docs --extra dev --output-file requirements.lock pyproject.toml
+		--extra dask --extra gym --extra pandas --extra plots --extra docs --extra dev --output-file requirements.lock pyproject.toml
 
 clean:
 	cargo clean

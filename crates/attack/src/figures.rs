@@ -195,13 +195,12 @@ fn bearers(outcome: &Outcome) -> Result<(), String> {
     };
     holds(of_bearers == drops, || format!("bearers dropped {of_bearers:?} of {drops:?}"))?;
     for direction in Direction::BOTH {
-        let in_direction = |down, up| if direction == Direction::Down { down } else { up };
+        let way = direction as usize;
         let rows = outcome.bearers().iter().filter(|row| row.direction == direction);
         let marks: u64 = rows.map(|row| row.marks).sum();
-        let of_ues =
-            outcome.ues().iter().map(|ue| in_direction(ue.packets_marked, ue.uplink_packets_marked)).sum();
-        let cells = outcome.cells().iter();
-        let of_cells = cells.map(|cell| in_direction(cell.packets_marked, cell.uplink_packets_marked)).sum();
+        let ues = outcome.ues().iter().map(|ue| [ue.packets_marked, ue.uplink_packets_marked][way]);
+        let cells = outcome.cells().iter().map(|cell| [cell.packets_marked, cell.uplink_packets_marked][way]);
+        let (of_ues, of_cells): (u64, u64) = (ues.sum(), cells.sum());
         let is_sum = marks == of_ues && marks == of_cells;
         holds(is_sum, || format!("{marks} marks by bearers, {of_ues} by UEs, {of_cells} by cells"))?;
     }
