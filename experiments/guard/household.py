@@ -64,7 +64,6 @@ SHOWN = ("wire-10", "wire-50-5", "walking")
 KEYS = ("link", "place", "beside", "control", "run")
 IPERF_PORT, QUIC_PORT = 5999, 4433
 QUIC = shlex.join([sys.executable, str(SERVER / "quic.py")])
-_PING_BEFORE_S = 2.0
 
 
 class Cell(NamedTuple):
@@ -191,6 +190,7 @@ def client(options: argparse.Namespace, cell: Cell, folder: Path, group: Path) -
     """Yield the lines of the session's script."""
     is_router = cell.place == "router"
     inside = "inside" if is_router else ""
+    yield shape.START
     if is_router:
         yield shape.ROUTER
         scope = "--forward lan"
@@ -206,7 +206,7 @@ def client(options: argparse.Namespace, cell: Cell, folder: Path, group: Path) -
         yield from shape.started(f"{options.airwnd} guard shape link", "shaping", folder / "shape")
     ping = f"ping -4 -D -n -i 0.05 server > {folder}/ping"
     yield f"{'nsenter --net --target $client' if is_router else ''} {ping} & ping=$!"
-    yield f"sleep {_PING_BEFORE_S:g}"
+    yield from shape.begin()
     if cell.beside in FLENT:
         yield f"date -d '{_FLENT_DELAY_S} seconds' +%s.%N > {folder}/begin"
         yield (

@@ -58,6 +58,10 @@ SKIPPED_S, SPARE_S = 3.0, 120.0
 SHARE, MIN, BASE, MAX = 0.95, 0.25, 0.5, 2.0
 _REPLY = re.compile(r"^\[([0-9.]+)\] .* time=([0-9.]+) ms", re.MULTILINE)
 _SERVER = "sh -c 'iperf3 -s -p 5999 & exec iperf3 -s'"
+BEGIN_S = 15
+"""Time from the start of a session to its transfers, for which channel and recording are then the same."""
+START = "session_ns=$(date +%s%N)"
+"""The first line of a script."""
 ROUTER = r"""
 set -u
 unshare --net sleep 3600 & client=$!
@@ -150,6 +154,7 @@ def session(
         folder = Path(name)
         script = folder / "session.sh"
         lines = [
+            START,
             ROUTER,
             *control_lines(options, control, mean_kbps, folder),
             *workload_lines(options, workload, mean_kbps, folder),
@@ -229,6 +234,13 @@ def control_lines(
             )
 
 
+def begin() -> Iterator[str]:
+    """Yield the shell lines that wait for `BEGIN_S` after `session_ns`, with a second of ping before it."""
+    yield f"left_ms=$((({BEGIN_S} * 10**9 - $(date +%s%N) + session_ns) / 10**6))"
+    yield '[ $left_ms -ge 1000 ] || { echo "not ready a second before the transfers" >&2; exit 3; }'
+    yield "sleep $((left_ms / 1000)).$(printf %03d $((left_ms % 1000)))"
+
+
 def started(command: str, word: str, printed: Path) -> Iterator[str]:
     """Yield the shell lines that start a guard and wait for its first word."""
     yield f"{command} > {printed} 2>&1 &"
@@ -243,7 +255,7 @@ def workload_lines(
     iperf = f"inside iperf3 -4 -c server -t {options.seconds} -i 0.5 -J"
     # A signal would reach the shell of a function only.
     yield f"nsenter --net --target $client ping -4 -D -n -i 0.05 server > {folder}/ping & ping=$!"
-    yield "sleep 2"
+    yield from begin()
     yield f"date +%s.%N > {folder}/begin"
     waited = []
     if workload in ("down", "both"):

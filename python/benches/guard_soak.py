@@ -1,8 +1,8 @@
 """Runs ``airwnd guard`` for long with many connections, and shows its memory and processor time.
 
 Run with ``python python/benches/guard_soak.py [--minutes 60]`` as root. The guard is at the receiver of an
-``airwnd link`` with two long downloads, and short ones one after the other. A row is a minute; the memory is
-to stay the same once the first flows have come.
+``airwnd link`` with two long downloads and chains of short ones, about 30 connections per second. A row is a
+minute; the memory is to stay the same once the first flows have come.
 """
 
 import argparse
@@ -23,6 +23,8 @@ MINUTE = 60.0
 INSIDE = "--inside"
 LONG = "http://server/bytes/1GB"
 SHORT = "http://server/bytes/8KB"
+CHAINS = 12
+"""Sequences of short downloads at the same time."""
 
 
 class Downloads:
@@ -33,8 +35,8 @@ class Downloads:
         self.connections = 0
 
     def start(self) -> None:
-        """Start two long downloads and a chain of short ones."""
-        for target in (self._repeat_long, self._repeat_long, self._repeat_short):
+        """Start two long downloads and the chains of short ones."""
+        for target in (*[self._repeat_long] * 2, *[self._repeat_short] * CHAINS):
             threading.Thread(target=target, daemon=True).start()
 
     def _repeat_long(self) -> None:
@@ -56,7 +58,7 @@ def main() -> None:
     """Start the link, or, within it, the guard and its downloads."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--minutes", type=int, default=60, help="length")
-    parser.add_argument("--rate", default="4Mbit", help="rate of the link")
+    parser.add_argument("--rate", default="8Mbit", help="rate of the link")
     parser.add_argument("--guard", help="program; default: airwnd guard of this installation")
     parser.add_argument(INSIDE, type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -92,8 +94,7 @@ def soak(guard: list[str], folder: Path, minutes: int) -> None:
     (folder / "cgroup.procs").write_text(str(os.getpid()), encoding="utf-8")
     # Other guards have their sockets in the usual folder.
     os.environ["RUNTIME_DIRECTORY"] = tempfile.mkdtemp()
-    spec = '{kind = "drwa", lambda = 1.5}'
-    arguments = [*guard, "--cgroup", str(folder), "--rwnd", spec]
+    arguments = [*guard, "--cgroup", str(folder)]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as process:
         output = process.stderr
         line = output.readline() if output else ""

@@ -1,5 +1,6 @@
 """Builds by cargo, with the artefacts of `make test`."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -18,6 +19,13 @@ def cargo(*words: str, folder: Path = ROOT) -> str:
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
+
+
+def unit_tests(package: str) -> Path:
+    """Return the executable of the unit tests of a package's library."""
+    lines = cargo("test", "--package", package, "--lib", "--no-run", "--message-format", "json").splitlines()
+    built = (message["executable"] for message in map(json.loads, lines) if message.get("executable"))
+    return Path(next(built))
 
 
 def gentle_program() -> Path:

@@ -20,6 +20,7 @@ from airwnd.guard.session import Measured, missing
 from airwnd.plots.guard import Half, plot_halves
 from airwnd.plots.save import save
 
+from .cargo import unit_tests
 from .conftest import Cli
 from .linux import run_in_linux
 
@@ -250,6 +251,14 @@ def test_the_programs_load_in_debians_kernel(tmp_path: Path) -> None:
     done = run_in_linux(["sh", "-c", script], job)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(re.findall(": ok$", done.stdout, re.MULTILINE)) == 5
+
+
+@pytest.mark.nightly
+def test_connections_are_followed_on_a_router_in_debians_kernel(tmp_path: Path) -> None:
+    chosen = ["forward::tests", "shape::watch"]
+    done = run_in_linux([unit_tests("airwnd-guard"), *chosen, "--test-threads", "1"], tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"test result: ok\. [1-9]\d+ passed; 0 failed", done.stdout)
 
 
 #: Connections and datagrams that are not of the protocol; fails until the server listens.

@@ -169,10 +169,11 @@ ALWAYS_INLINE bool parse(struct __sk_buff *skb, __u32 start, bool is_to_receiver
 {
 	__u32 *source = is_to_receiver ? key->sender : key->receiver;
 	__u32 *destination = is_to_receiver ? key->receiver : key->sender;
-	__u32 end = 0, offset = find_tcp(skb, start, source, destination, &end);
+	__u16 protocol = protocol_of(skb, &start);
+	__u32 end = 0, offset = find_tcp(skb, protocol, start, source, destination, &end);
 	if (!offset)
 		return false;
-	if (skb->protocol == __builtin_bswap16(ETH_IPV4))
+	if (protocol == ETH_IPV4)
 		source[2] = destination[2] = __builtin_bswap32(0xffff);
 	if (load_bytes(skb, offset, &packet->tcp, sizeof(packet->tcp)))
 		return false;
@@ -187,9 +188,9 @@ ALWAYS_INLINE bool parse(struct __sk_buff *skb, __u32 start, bool is_to_receiver
 	return true;
 }
 
-// Options of a SYN.
+// Options of a SYN. They are not on the stack: the verifier of Linux 6.1 takes what a callback writes there for constant,
+// and removes the branches that depend on it.
 struct options {
-	struct __sk_buff *skb;
 	__u32 offset;
 	__u32 end;
 	__u32 mss;
@@ -199,34 +200,48 @@ struct options {
 	__u32 flags; // enum connection_flags
 };
 
+struct {
+	VALUE(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	VALUE(max_entries, 1);
+	TYPE(key, __u32);
+	TYPE(value, struct options);
+} options_of_syn MAP;
+
+struct reading {
+	struct __sk_buff *skb;
+	struct options *options;
+};
+
 // Reads one option. A loop in the program itself would have too many paths for the verifier.
-static long read_option(__u32 index, struct options *options)
+static long read_option(__u32 index, struct reading *reading)
 {
 	(void)index;
+	struct __sk_buff *skb = reading->skb;
+	struct options *options = reading->options;
 	__u8 kind, length, value[8];
-	if (options->offset >= options->end || load_bytes(options->skb, options->offset, &kind, 1) || kind == 0)
+	if (options->offset >= options->end || load_bytes(skb, options->offset, &kind, 1) || kind == 0)
 		return 1;
 	if (kind == 1) {
 		options->offset++;
 		return 0;
 	}
-	if (options->offset + 2 > options->end || load_bytes(options->skb, options->offset + 1, &length, 1))
+	if (options->offset + 2 > options->end || load_bytes(skb, options->offset + 1, &length, 1))
 		return 1;
 	if (length < 2)
 		return 1;
 	switch (kind) {
 	case 2:
-		if (length == 4 && !load_bytes(options->skb, options->offset + 2, value, 2))
+		if (length == 4 && !load_bytes(skb, options->offset + 2, value, 2))
 			options->mss = value[0] << 8 | value[1];
 		break;
 	case 3:
-		if (length == 3 && !load_bytes(options->skb, options->offset + 2, value, 1)) {
+		if (length == 3 && !load_bytes(skb, options->offset + 2, value, 1)) {
 			options->flags |= HAS_SCALE;
 			options->shift = value[0] > SHIFT_MAX ? SHIFT_MAX : value[0];
 		}
 		break;
 	case 8:
-		if (length == 10 && !load_bytes(options->skb, options->offset + 2, value, 8)) {
+		if (length == 10 && !load_bytes(skb, options->offset + 2, value, 8)) {
 			options->flags |= HAS_CLOCK;
 			options->ts_val = (__u32)value[0] << 24 | value[1] << 16 | value[2] << 8 | value[3];
 			options->ts_ecr = (__u32)value[4] << 24 | value[5] << 16 | value[6] << 8 | value[7];
@@ -243,12 +258,20 @@ static long read_option(__u32 index, struct options *options)
 	return 0;
 }
 
-ALWAYS_INLINE void read_options(struct __sk_buff *skb, struct packet *packet, struct options *options)
+ALWAYS_INLINE struct options *read_options(struct __sk_buff *skb, struct packet *packet)
 {
-	options->skb = skb;
-	options->offset = packet->tcp_offset + sizeof(packet->tcp);
-	options->end = packet->tcp_offset + packet->header_length;
-	loop(OPTIONS_MAX, read_option, options, 0);
+	__u32 only = 0;
+	struct options *options = map_lookup(&options_of_syn, &only);
+	if (!options)
+		return 0;
+	*options = (struct options){
+		.offset = packet->tcp_offset + sizeof(packet->tcp),
+		.end = packet->tcp_offset + packet->header_length,
+		.mss = 536, // RFC 9293 section 3.7.1: the default
+	};
+	struct reading reading = { .skb = skb, .options = options };
+	loop(OPTIONS_MAX, read_option, &reading, 0);
+	return options;
 }
 
 // Timestamps where all common systems place them: first, after two NOPs.
@@ -556,12 +579,11 @@ int airwnd_data(struct __sk_buff *skb)
 	__u8 flags = packet.tcp.flags;
 	__u64 now = monotonic_ns();
 	if (flags & SYN) {
-		struct options options = {};
-		read_options(skb, &packet, &options);
-		if (flags & ACK)
-			note_answer(&key, &packet, &options, SENDER, now);
-		else
-			note_opening(&key, &packet, &options, SENDER, now);
+		struct options *options = read_options(skb, &packet);
+		if (options && flags & ACK)
+			note_answer(&key, &packet, options, SENDER, now);
+		else if (options)
+			note_opening(&key, &packet, options, SENDER, now);
 		return TC_ACT_UNSPEC;
 	}
 	struct segment segment = {};
@@ -684,13 +706,12 @@ int airwnd_acks(struct __sk_buff *skb)
 	__u8 flags = packet.tcp.flags;
 	__u64 now = monotonic_ns();
 	if (flags & SYN) {
-		struct options options = { .mss = 536 }; // RFC 9293 section 3.7.1: the default
-		read_options(skb, &packet, &options);
+		struct options *options = read_options(skb, &packet);
 		// The window of a SYN is not scaled, and stays.
-		if (flags & ACK)
-			note_answer(&key, &packet, &options, RECEIVER, now);
-		else
-			note_opening(&key, &packet, &options, RECEIVER, now);
+		if (options && flags & ACK)
+			note_answer(&key, &packet, options, RECEIVER, now);
+		else if (options)
+			note_opening(&key, &packet, options, RECEIVER, now);
 		return TC_ACT_UNSPEC;
 	}
 	if (flags & ACK)

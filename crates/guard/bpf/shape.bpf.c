@@ -106,7 +106,9 @@ ALWAYS_INLINE bool parse(struct __sk_buff *skb, bool is_incoming, struct segment
 {
 	__u32 *source = is_incoming ? segment->key.remote : segment->key.local;
 	__u32 *destination = is_incoming ? segment->key.local : segment->key.remote;
-	__u32 end = 0, offset = find_tcp(skb, 0, source, destination, &end);
+	__u32 start = 0, end = 0;
+	__u16 protocol = protocol_of(skb, &start);
+	__u32 offset = find_tcp(skb, protocol, start, source, destination, &end);
 	// Ports, and the words of the header up to the end of the timestamps.
 	__u32 tcp[8];
 	if (!offset || load_bytes(skb, offset, tcp, sizeof(tcp)) || tcp[5] != __builtin_bswap32(0x0101080a))

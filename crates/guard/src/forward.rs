@@ -3,13 +3,13 @@
 use crate::Error;
 use crate::maps::Maps;
 use crate::{names, processes};
+use airwnd_netns::Netlink;
 use airwnd_units::{Span, Time};
 use aya::programs::SchedClassifier;
 use aya::programs::tc::{self, TcAttachType, TcError};
 use aya::{Ebpf, include_bytes_aligned};
-use nix::ifaddrs::getifaddrs;
+use netlink_sys::protocols::NETLINK_ROUTE;
 use nix::net::if_::if_nametoindex;
-use std::io;
 
 /// Programs with the direction of the packets that they see.
 const PROGRAMS: [(&str, TcAttachType); 2] =
@@ -45,9 +45,9 @@ impl Forward {
 
     /// Loads the programs and attaches them to `interface`.
     pub fn open(interface: &str) -> Result<Forward, Error> {
-        let header = link_header(interface)?;
-        let index =
-            if_nametoindex(interface).map_err(|why| Error::failed(format!("interface {interface}"), &why))?;
+        let index = if_nametoindex(interface)
+            .map_err(|_| Error::new(format!("interface {interface}: does not exist")))?;
+        let header = link_header(interface, index)?;
         let mut ebpf = Forward::load()?;
         let maps = Maps::take(&mut ebpf, header)?;
         let mut needs_net_admin = false;
@@ -100,15 +100,13 @@ fn detach_old(interface: &str, name: &str, direction: TcAttachType) -> Result<bo
 }
 
 /// Bytes before the IP header of packets of an interface.
-fn link_header(interface: &str) -> Result<u64, Error> {
-    let failed = |why: nix::errno::Errno| Error::failed("cannot list interfaces", &io::Error::from(why));
-    let mut addresses = getifaddrs().map_err(failed)?.filter(|address| address.interface_name == interface);
-    let link = addresses.find_map(|address| Some(address.address?.as_link_addr()?.hatype()));
-    match link {
-        None => Err(Error::new(format!("interface {interface}: does not exist"))),
-        Some(kind) if ETHERNET.contains(&kind) => Ok(ETHERNET_HEADER),
-        Some(kind) if NO_HEADER.contains(&kind) => Ok(0),
-        Some(kind) => Err(Error::new(format!("interface {interface}: link type {kind} is not supported"))),
+fn link_header(interface: &str, index: u32) -> Result<u64, Error> {
+    // getifaddrs(3) leaves out interfaces without a link address, such as those of PPP.
+    let kind = Netlink::open(NETLINK_ROUTE).and_then(|mut netlink| netlink.link_type_of_index(index));
+    match kind.map_err(|why| Error::failed(format!("interface {interface}"), &why))? {
+        kind if ETHERNET.contains(&kind) => Ok(ETHERNET_HEADER),
+        kind if NO_HEADER.contains(&kind) => Ok(0),
+        kind => Err(Error::new(format!("interface {interface}: link type {kind} is not supported"))),
     }
 }
 

@@ -59,6 +59,17 @@ impl Netlink {
         stats(&self.link(query)?)
     }
 
+    /// Returns the link type of the device with this index (`linux/if_arp.h`).
+    ///
+    /// # Errors
+    ///
+    /// The kernel's error, if there is no such device.
+    pub fn link_type_of_index(&mut self, index: u32) -> io::Result<u16> {
+        let mut query = LinkMessage::default();
+        query.header.index = index;
+        Ok(self.link(query)?.header.link_layer_type.into())
+    }
+
     fn link(&mut self, query: LinkMessage) -> io::Result<LinkMessage> {
         let mut found = None;
         self.request(RouteNetlinkMessage::GetLink(query), 0, |reply| {

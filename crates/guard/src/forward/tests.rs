@@ -97,6 +97,8 @@ struct Lab {
     flows: HashMap<aya::maps::MapData, [u8; KEY], [u8; FLOW]>,
     connections: HashMap<aya::maps::MapData, [u8; KEY], [u8; CONNECTION]>,
     ports: (u16, u16),
+    /// Whether packets are in a session of PPPoE.
+    has_pppoe: bool,
 }
 
 impl Lab {
@@ -113,18 +115,24 @@ impl Lab {
         maps.allow_until(Time(u64::MAX), Span::ZERO).unwrap();
         let flows = ebpf.take_map("flows").unwrap().try_into().unwrap();
         let connections = ebpf.take_map("connections").unwrap().try_into().unwrap();
-        Some(Lab { ebpf, maps, flows, connections, ports: (RECEIVER.1, SENDER.1) })
+        Some(Lab { ebpf, maps, flows, connections, ports: (RECEIVER.1, SENDER.1), has_pppoe: false })
     }
 
     /// Passes a segment; returns its window field afterwards.
     fn pass(&mut self, segment: &Segment) -> u16 {
-        let frame = segment.frame(self.ports);
+        let mut frame = segment.frame(self.ports);
+        let mut at = ETHERNET_BYTES + 20 + 14;
+        if self.has_pppoe {
+            let length = (frame.len() - ETHERNET_BYTES + 2) as u16;
+            let session = [&[0x88, 0x64, 0x11, 0, 0, 7], &length.to_be_bytes()[..], &[0, 0x21]].concat();
+            at += session.len() - 2;
+            frame.splice(ETHERNET_BYTES - 2..ETHERNET_BYTES, session);
+        }
         let mut out = vec![0; frame.len()];
         let name = if segment.from == Sender { PROGRAMS[0].0 } else { PROGRAMS[1].0 };
         let options =
             TestRunOptions { data_in: Some(&frame), data_out: Some(&mut out), ..TestRunOptions::new() };
         classifier(&mut self.ebpf, name).test_run(options).unwrap();
-        let at = ETHERNET_BYTES + 20 + 14;
         u16::from_be_bytes([out[at], out[at + 1]])
     }
 
@@ -440,6 +448,13 @@ fn what_an_end_refuses_changes_nothing() {
 }
 
 /// The data passes on another processor at the same time.
+#[test]
+fn a_window_is_lowered_below_the_interface_of_ppp() {
+    let Some(mut lab) = Lab::open() else { return };
+    lab.has_pppoe = true;
+    limited(&mut lab, 1000, 2000, true);
+}
+
 #[test]
 fn an_ack_of_data_that_is_not_noted_yet_is_lowered() {
     let Some(mut lab) = Lab::open() else { return };

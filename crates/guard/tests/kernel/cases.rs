@@ -42,6 +42,7 @@ pub const ALL: &[Case] = &[
     ("a_router_limits_windows_over_ipv6", || forwarded("kill", true)),
     ("a_router_leaves_connections_alone_whose_handshake_it_has_not_seen", unknown_connections_are_left_alone),
     ("a_second_guard_of_an_interface_is_refused", a_second_guard_of_an_interface_is_refused),
+    ("an_interface_without_a_link_address_is_guarded", shape::an_interface_without_a_link_address_is_guarded),
     ("shapers_all_changes_are_undone", shape::all_changes_are_undone),
     ("shapers_of_others_are_left_alone", shape::what_others_have_made_is_left_alone),
     ("shapers_that_are_left_are_removed_on_request", shape::what_is_left_is_removed_on_request),

@@ -111,9 +111,13 @@ impl Site {
 
     /// Starts the shapers; returns what they print first.
     fn shape(&self, arguments: &[&str]) -> (Child, Vec<String>) {
+        self.start(&[&["shape", "wan"], arguments].concat(), "shaping\n")
+    }
+
+    /// Starts the guard; returns what it prints before it is ready.
+    fn start(&self, arguments: &[&str], ready: &str) -> (Child, Vec<String>) {
         let mut child = self.ends[0]
             .enter(env!("CARGO_BIN_EXE_airwnd-guard"))
-            .args(["shape", "wan"])
             .args(arguments)
             .stderr(Stdio::piped())
             .spawn()
@@ -121,7 +125,7 @@ impl Site {
         let mut output = BufReader::new(child.stderr.take().expect("a pipe"));
         let mut lines = Vec::new();
         let mut line = String::new();
-        while line != "shaping\n" {
+        while line != ready {
             line.clear();
             let length = output.read_line(&mut line).expect("text");
             assert!(length > 0, "the guard has ended: {:?}, {lines:?}", child.wait());
@@ -166,6 +170,20 @@ pub fn all_changes_are_undone() -> Result<(), String> {
     assert_eq!(changes, ["changed: wan: root qdisc a1f0: tbf, for the uplink"]);
     end(child, Signal::SIGINT);
     assert_eq!(site.state(), before);
+    Ok(())
+}
+
+/// As those of PPP, tunnels and modems with raw IP.
+pub fn an_interface_without_a_link_address_is_guarded() -> Result<(), String> {
+    let site = Site::open()?;
+    site.ends[0].shell("ip tuntap add tun0 mode tun; ip link set tun0 up");
+    for (arguments, ready) in
+        [(&["--forward", "tun0"][..], "guarding\n"), (&["shape", "tun0", "--qdisc", "tbf"], "shaping\n")]
+    {
+        let (child, _) = site.start(arguments, ready);
+        assert_eq!(end(child, Signal::SIGTERM), "exit status: 0");
+    }
+    assert_eq!(site.guard(&["--forward", "lan"]), "airwnd-guard: interface lan: does not exist");
     Ok(())
 }
 

@@ -49,6 +49,17 @@ fn finish(mut frame: Vec<u8>, ts_val: u32, ts_ecr: u32, payload: usize) -> Vec<u
     frame
 }
 
+/// The same packet in a session of PPPoE, with a protocol of PPP.
+fn pppoe_frame(frame: &[u8], protocol: u8) -> Vec<u8> {
+    let packet = &frame[14..];
+    let mut session = frame[..12].to_vec();
+    session.extend([0x88, 0x64, 0x11, 0, 0, 7]);
+    session.extend(((packet.len() + 2) as u16).to_be_bytes());
+    session.extend([0, protocol]);
+    session.extend(packet);
+    session
+}
+
 fn key() -> [u8; KEY] {
     let mut key = [0; KEY];
     key[12..16].copy_from_slice(&LOCAL.0);
@@ -112,5 +123,17 @@ fn the_program_counts_packets_and_reports_segments_with_what_they_echo() {
     // The map is the same for both versions, and so is this key.
     echoes.insert(echo_key, [9; ECHO], 0).unwrap();
     pass(&ipv6_frame(9, 100, 10));
-    assert_eq!(next().map(|seen| (seen.flow, seen.ts_val, seen.echo.is_some())), Some((77, 9, true)));
+    let found = |seen: Option<Segment>| seen.map(|seen| (seen.flow, seen.ts_val, seen.echo.is_some()));
+    assert_eq!(found(next()), Some((77, 9, true)));
+    // Below the interface of PPP; other protocols of PPP have bytes only.
+    for (frame, protocol, expected) in [
+        (frame(10, 100, 10), 0x21, Some((77, 10, true))),
+        (ipv6_frame(11, 100, 10), 0x57, Some((77, 11, true))),
+        (frame(12, 100, 10), 0xc0, None),
+        (frame(12, 100, 10), 0x57, None),
+    ] {
+        echoes.insert(echo_key, [9; ECHO], 0).unwrap();
+        pass(&pppoe_frame(&frame, protocol));
+        assert_eq!(found(next()), expected);
+    }
 }
