@@ -166,8 +166,8 @@ def test_the_same_scenario_and_seed_give_the_same_bytes(small: Scenario, tmp_pat
     again = contents(small.run(seed=5, series="20ms").save(tmp_path / "again"))
     other = contents(small.run(seed=6, series="20ms").save(tmp_path / "other"))
     assert sorted(first) == [
-        *("cells.parquet", "events.parquet", "flows.parquet", "groups.parquet", "links.parquet"),
-        *("manifest.json", "series.parquet", "ues.parquet"),
+        *("bearers.parquet", "cells.parquet", "events.parquet", "flows.parquet", "groups.parquet"),
+        *("links.parquet", "manifest.json", "series.parquet", "ues.parquet"),
     ]
     assert first == again
     assert first["ues.parquet"] != other["ues.parquet"], "another seed places the UEs differently"

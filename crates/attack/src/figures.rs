@@ -198,8 +198,8 @@ fn bearers(outcome: &Outcome) -> Result<(), String> {
         let way = direction as usize;
         let rows = outcome.bearers().iter().filter(|row| row.direction == direction);
         let marks: u64 = rows.map(|row| row.marks).sum();
-        let ues = outcome.ues().iter().map(|ue| [ue.packets_marked, ue.uplink_packets_marked][way]);
-        let cells = outcome.cells().iter().map(|cell| [cell.packets_marked, cell.uplink_packets_marked][way]);
+        let ues = outcome.ues().iter().map(|ue| [ue.marks, ue.uplink_marks][way]);
+        let cells = outcome.cells().iter().map(|cell| [cell.marks, cell.uplink_marks][way]);
         let (of_ues, of_cells): (u64, u64) = (ues.sum(), cells.sum());
         let is_sum = marks == of_ues && marks == of_cells;
         holds(is_sum, || format!("{marks} marks by bearers, {of_ues} by UEs, {of_cells} by cells"))?;

@@ -478,8 +478,8 @@ fn ue_row(network: &Ran, bearers: &[BearerRow], end: Time) -> UeRow {
         uplink_reach: figures.uplink_reach,
         handovers: figures.handovers,
         link_failures: figures.failures,
-        packets_marked: marks(Direction::Down),
-        uplink_packets_marked: marks(Direction::Up),
+        marks: marks(Direction::Down),
+        uplink_marks: marks(Direction::Up),
         awake: network.awake(ue, end),
     }
 }
@@ -496,8 +496,8 @@ fn cell_row(cell: u16, figures: &airwnd_cell::CellFigures, marked: [u64; 2], tti
         uplink_prb_use: figures.uplink_prbs as f64 / offered_up,
         // Bits per PRB of 180 kHz and 1 ms.
         spectral_efficiency: (used > 0.0).then(|| figures.downlink_bytes as f64 * 8.0 / (used * 180.0)),
-        packets_marked: marked[Direction::Down as usize],
-        uplink_packets_marked: marked[Direction::Up as usize],
+        marks: marked[Direction::Down as usize],
+        uplink_marks: marked[Direction::Up as usize],
     }
 }
 

@@ -151,9 +151,9 @@ fn marks_are_counted_where_they_are_set_and_where_they_arrive() {
             assert!(arrived(down) && beside == 0, "{down} {beside}, {l4s}");
             assert!(rows.clone().all(|(_, direction, marks)| direction == Direction::Down || marks == 0));
             let ues: Vec<_> =
-                outcome.ues().iter().map(|ue| (ue.packets_marked, ue.uplink_packets_marked)).collect();
+                outcome.ues().iter().map(|ue| (ue.marks, ue.uplink_marks)).collect();
             assert_eq!(ues, [(down, 0), (0, 0)]);
-            let cells = outcome.cells().iter().map(|cell| (cell.packets_marked, cell.uplink_packets_marked));
+            let cells = outcome.cells().iter().map(|cell| (cell.marks, cell.uplink_marks));
             assert_eq!(cells.collect::<Vec<_>>(), [(down, 0)]);
             assert_eq!(marks, 0, "of links");
         } else {

@@ -298,11 +298,11 @@ pub struct UeRow {
     /// Radio link failures, including RLC maximum retransmissions and failures during the warm-up.
     pub link_failures: u64,
     /// Downlink packets marked (ECN CE) by the queues of its bearers at the eNB.
-    #[column(short = "marks", label = "marked packets")]
-    pub packets_marked: u64,
+    #[column(label = "marked packets")]
+    pub marks: u64,
     /// Uplink packets marked (ECN CE) by the queues of its bearers at the UE.
     #[column(short = "up marks", label = "marked packets, uplink")]
-    pub uplink_packets_marked: u64,
+    pub uplink_marks: u64,
     /// Fraction of the time in which the UE monitored the PDCCH, 0 to 1, including the warm-up; 1 without `mac.drx` and
     /// `rrc`.
     #[column(range = 0.0..=1.0)]
@@ -326,11 +326,11 @@ pub struct CellRow {
     #[column(unit = "bit/s/Hz")]
     pub spectral_efficiency: Option<f64>,
     /// Downlink packets marked (ECN CE) by the queues of the bearers of the UEs that it served at that time.
-    #[column(short = "marks", label = "marked packets")]
-    pub packets_marked: u64,
+    #[column(label = "marked packets")]
+    pub marks: u64,
     /// Uplink packets marked (ECN CE) by the queues of the bearers of the UEs that it served at that time.
     #[column(short = "up marks", label = "marked packets, uplink")]
-    pub uplink_packets_marked: u64,
+    pub uplink_marks: u64,
 }
 
 /// A row per bearer and direction; no rows without cells.
