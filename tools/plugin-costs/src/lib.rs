@@ -12,7 +12,9 @@ use airwnd_tcp::cc::newreno::{self, Newreno};
 fn register(plugins: &mut Plugins) {
     plugins.cc.add("mine", |params: &newreno::Params, ctx| Ok(Box::new(Newreno::new(params.clone(), ctx))));
     plugins.rwnd.add("mine", |params: &drwa::Params, ctx| Ok(Box::new(Drwa::new(params.clone(), ctx))));
-    plugins.aqm.add("mine", |params: &drop_tail::Params, ctx| Ok(Box::new(DropTail::new(params.clone(), ctx))));
+    plugins
+        .aqm
+        .add("mine", |params: &drop_tail::Params, ctx| Ok(Box::new(DropTail::new(params.clone(), ctx))));
     plugins.scheduler.add("mine", |params: &pf::Params, grid| Ok(Box::new(Pf::new(params.clone(), grid))));
     plugins
         .handover
