@@ -6,7 +6,7 @@ difference in processor time is that of the calls. Each time is the minimum of n
 is written to ``experiments/performance/plugins.csv``:
 
     make engine PLUGIN=plugin-costs
-    AIRWND_ENGINE=target/release/libplugin_costs.so .venv/bin/python python/benches/plugins.py "2 idle cores"
+    AIRWND_ENGINE=target/release/libplugin_costs.so .venv/bin/python python/benches/plugins.py MACHINE
 """
 
 import csv
