@@ -50,7 +50,7 @@ from airwnd.scenario.scenario import Scenario
 from airwnd.study.reproduce.design import Experiment
 from airwnd.study.reproduce.expression import Expression, Values
 from airwnd.study.reproduce.measure import Measure
-from airwnd.study.reproduce.reader import (
+from airwnd.study.reader import (
     Digits,
     Entry,
     Heading,
@@ -66,7 +66,7 @@ from airwnd.study.reproduce.reader import (
     placed,
 )
 from airwnd.study.reproduce.readings import Tables, read
-from airwnd.study.reproduce.statistics import MIN_SEEDS, Interval, interval
+from airwnd.study.statistics import MIN_SEEDS, Interval, interval
 from airwnd.study.reproduce.words import interval_text
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from types import FunctionType, GetSetDescriptorType
 from typing import TYPE_CHECKING
 
 import click
+from docutils import nodes
 from sphinx.domains.python import PyObject
 
 import airwnd
@@ -21,10 +22,10 @@ from airwnd.results.run import RunData
 from airwnd.results.sweep import SweepData
 from airwnd.scenario.packet import Packet
 from airwnd.study import batch
+from airwnd.study.comparison import Difference
 from airwnd.study.environment import Environment, Step, log_utility
 from airwnd.study.evaluate.suite import LEVELS, CriterionEntry, Suite, included
-from airwnd.study.reproduce.statistics import Interval, interval
-from airwnd.study.sweeps.comparison import Difference
+from airwnd.study.statistics import Interval, interval
 from airwnd.study.trial import Report
 
 if TYPE_CHECKING:
@@ -180,9 +181,18 @@ def _scripts(app: "Sphinx", page: str, _template: str, _context: object, _tree: 
         app.add_js_file("filter.js", loading_method="defer")
 
 
+def _anchors(app: "Sphinx", doctree: "nodes.document") -> None:
+    """Make the anchors in the table of limits targets of links."""
+    if app.env.docname == "docs/reference/limits":
+        slugs = app.env.metadata[app.env.docname]["myst_slugs"]
+        texts = " ".join(raw.astext() for raw in doctree.findall(nodes.raw))
+        slugs |= {name: (0, name, name) for name in re.findall(r'<a id="([\w-]+)">', texts)}
+
+
 def setup(app: "Sphinx") -> dict[str, bool]:
     """Register the callback for every page that Sphinx reads."""
     app.connect("source-read", _insert)
+    app.connect("doctree-read", _anchors)
     app.connect("html-page-context", _scripts)
     app.connect("autodoc-process-signature", _readable)
     app.connect("autodoc-process-docstring", _mend, priority=BEHIND_NAPOLEON)

@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from airwnd.scenario.session import Session
     from airwnd.study.parallel import run_many
     from airwnd.study.seeds import over_seeds
-    from airwnd.study.sweeps import sweep
-    from airwnd.study.sweeps.result import Sweep
+    from airwnd.study.sweep import Sweep, sweep
     from airwnd.study.trial import Trial
     from airwnd.support.errors import EngineError, InputError
     from airwnd.vocabulary.algorithms import Algorithm, Family, Parameter, catalogue, schema
@@ -148,7 +147,7 @@ _HOME = {
     "SchedulerTti": "airwnd.plugins.scheduler",
     "SchedulerUe": "airwnd.plugins.scheduler",
     "Session": "airwnd.scenario.session",
-    "Sweep": "airwnd.study.sweeps.result",
+    "Sweep": "airwnd.study.sweep",
     "TrafficFlow": "airwnd.plugins.traffic",
     "TrafficSource": "airwnd.plugins.traffic",
     "Trial": "airwnd.study.trial",
@@ -159,7 +158,7 @@ _HOME = {
     "register": "airwnd.plugins.registry",
     "run_many": "airwnd.study.parallel",
     "schema": "airwnd.vocabulary.algorithms",
-    "sweep": "airwnd.study.sweeps",
+    "sweep": "airwnd.study.sweep",
     "tables": "airwnd.vocabulary.columns",
 }
 

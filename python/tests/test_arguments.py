@@ -15,7 +15,7 @@ import airwnd
 from airwnd import InputError, Run, Scenario, ScenarioError, Session, Sweep
 from airwnd.plugins.permission import NO_CODE, PLUGIN_TIMEOUT_S
 from airwnd.study import batch
-from airwnd.study.reproduce.statistics import interval
+from airwnd.study.statistics import interval
 
 from .test_batch import WIRE
 

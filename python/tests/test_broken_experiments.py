@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from airwnd import InputError
 from airwnd.study.batch import Processes
+from airwnd.study.reader import DEEPEST, LARGEST_FILE_MIB, LONGEST_TEXT, MAX_SEEDS
 from airwnd.study.reproduce import report, runner
 from airwnd.study.reproduce.design import Experiment
-from airwnd.study.reproduce.reader import DEEPEST, LARGEST_FILE_MIB, LONGEST_TEXT, MAX_SEEDS
 
 from .conftest import SMALL, Cli
 

@@ -21,7 +21,7 @@ from airwnd.study.reproduce.runner import Effort, Results
 from .conftest import write_experiment
 
 if TYPE_CHECKING:
-    from airwnd.study.reproduce.space import Setting
+    from airwnd.study.space import Setting
 
 EXPERIMENT = """
 title = "All kinds of plots"

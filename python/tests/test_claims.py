@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airwnd import InputError
-from airwnd.study.reproduce.axis import Axis, AxisEntry
-from airwnd.study.reproduce.bounds import ANY
+from airwnd.study.axis import Axis, AxisEntry
+from airwnd.study.bounds import ANY
+from airwnd.study.reader import convert
 from airwnd.study.reproduce.claims import ClaimResult, Requirement, judge, load_claims
 from airwnd.study.reproduce.expression import Lookup
 from airwnd.study.reproduce.paper import Paper
-from airwnd.study.reproduce.reader import convert
 from airwnd.study.reproduce.reasons import reason
-from airwnd.study.reproduce.space import Space
-from airwnd.study.reproduce.statistics import Interval, interval
 from airwnd.study.reproduce.verdict import Verdict, together
+from airwnd.study.space import Space
+from airwnd.study.statistics import Interval, interval
 
 
 def axis(name: str, levels: Sequence[str], **more: object) -> Axis:

@@ -217,7 +217,7 @@ def test_a_panic_is_one_line_with_its_place(cli_process: Cli, tmp_path: Path, de
     )
     cc = 'flow[0].cc={kind="python", class="mine.py:Mine"}'
     (tmp_path / "s.toml").write_text('duration = "1s"\n[[link]]\nrate = "1Mbps"\n[[ue]]\n[[flow]]\n')
-    done = cli_process(*debug, "run", "s.toml", "--allow-code", "--set", cc)
+    done = cli_process(*debug, "run", "s.toml", "--set", cc)
     assert (done.returncode, done.stdout) == (70, "")
     *more, line = done.stderr.splitlines()
     assert re.match(

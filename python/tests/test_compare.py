@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from airwnd import InputError, Scenario, Sweep, sweep
-from airwnd.study.reproduce.statistics import interval
+from airwnd.study.statistics import interval
 
 from .conftest import SMALL, Cli
 

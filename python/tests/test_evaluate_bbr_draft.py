@@ -10,7 +10,7 @@ from airwnd.study.evaluate.contest import Contest
 from airwnd.study.evaluate.evaluation import Effort, Evaluator
 from airwnd.study.evaluate.judge import Answer, CriterionResult
 from airwnd.study.evaluate.suite import Suite
-from airwnd.study.reproduce.statistics import MIN_SEEDS
+from airwnd.study.statistics import MIN_SEEDS
 
 from .test_evaluate import Inline
 

@@ -8,8 +8,8 @@ import pytest
 
 from airwnd import InputError, Run, Scenario, ScenarioError
 from airwnd.plots.cdf import plot_fct
+from airwnd.study.reader import convert
 from airwnd.study.reproduce.measure import Measure
-from airwnd.study.reproduce.reader import convert
 from airwnd.study.reproduce.readings import Tables, read
 
 from .conftest import Cli

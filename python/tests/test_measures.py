@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from airwnd import InputError, Run, Scenario
+from airwnd.study.reader import convert
 from airwnd.study.reproduce.measure import Measure, Statistic
-from airwnd.study.reproduce.reader import convert
 from airwnd.study.reproduce.readings import Tables
 from airwnd.study.reproduce.readings import read as read_tables
 

@@ -8,8 +8,8 @@ import pytest
 import airwnd
 from airwnd import Run, Scenario, Sweep
 from airwnd.study.batch import Processes, Store, Task, carry_out
-from airwnd.study.sweeps import Design
-from airwnd.study.sweeps import carry_out as carry_out_sweep
+from airwnd.study.design import Design
+from airwnd.study.runner import sweep as carry_out_sweep
 
 from .test_batch import WIRE
 
@@ -58,7 +58,7 @@ def parsed(html: str) -> Balance:
 def test_every_object_is_one_short_line(cell: Scenario, run: Run, tmp_path: Path) -> None:
     wire = Scenario.from_dict(WIRE)
     results = carry_out([Task(wire, seed) for seed in (1, 2)], Store(tmp_path / "store"), Processes(1))
-    design = Design(wire, (), (), 2, 1)
+    design = Design(scenario=wire, seeds=2)
     swept = carry_out_sweep(design, tmp_path / "sweep", Processes(1))
     shown = [repr(each) for each in (cell, run, cell.radio_map(points=5), results, design, swept)]
     shown.append(repr(Sweep.load(tmp_path / "sweep")))

@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from airwnd import InputError
+from airwnd.study.axis import Axis, AxisEntry
 from airwnd.study.batch import Processes
+from airwnd.study.bounds import ANY
+from airwnd.study.reader import convert
 from airwnd.study.reproduce import report, terminal
-from airwnd.study.reproduce.axis import Axis, AxisEntry
-from airwnd.study.reproduce.bounds import ANY
 from airwnd.study.reproduce.chart import chart
 from airwnd.study.reproduce.claims import ClaimResult, judge, load_claims
 from airwnd.study.reproduce.design import Experiment
 from airwnd.study.reproduce.expression import Values
 from airwnd.study.reproduce.paper import Paper
-from airwnd.study.reproduce.reader import convert
 from airwnd.study.reproduce.regions import boxes, describe
 from airwnd.study.reproduce.runner import Effort, Results, reproduce
-from airwnd.study.reproduce.space import Setting, Space
 from airwnd.study.reproduce.verdict import Verdict, over_setups, together
+from airwnd.study.space import Setting, Space
 
 from .conftest import CLAIMS, EXPERIMENT
 

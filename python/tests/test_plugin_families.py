@@ -374,7 +374,7 @@ def test_a_class_is_swept_by_its_parameters_in_two_processes(cli: Cli, tmp_path:
     (tmp_path / "s.toml").write_text(WIRE.replace('"drop-tail"', queue), encoding="utf-8")
     grid = "link[0].aqm.limit_s=0.02,0.1"
     done = cli(
-        "sweep", "s.toml", "--grid", grid, "--seeds", "1", "--allow-code", "--jobs", "2", "--out", "out"
+        "sweep", "s.toml", "--grid", grid, "--seeds", "1", "--code", "fresh.py", "--jobs", "2", "--out", "out"
     )
     assert done.returncode == 0, done.stderr
 

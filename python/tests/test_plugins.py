@@ -121,7 +121,7 @@ def test_newreno_in_python_is_newreno_in_a_cell(small: Scenario) -> None:
 
 
 def test_the_example_keeps_the_queue_short(cli: Cli) -> None:
-    done = cli("run", EXAMPLE / "scenario.toml", "--json", "--allow-code")
+    done = cli("run", EXAMPLE / "scenario.toml", "--json", "--code", EXAMPLE / "gentle.py")
     assert done.returncode == 0, done.stderr
     gentle = json.loads(done.stdout)["totals"]
     newreno = Scenario.load(EXAMPLE / "scenario.toml").with_({"flow[0].cc": "newreno"}).run().totals
@@ -257,7 +257,7 @@ def test_a_file_is_relative_to_the_scenario(cli: Cli, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     for where in (Path("..") / "s.toml", tmp_path / "s.toml"):
-        assert cli("run", where, "--allow-code", cwd=elsewhere).returncode == 0
+        assert cli("run", where, "--code", "../deep/mine.py", cwd=elsewhere).returncode == 0
     assert cli("check", "s.toml", "--set", "flow[0].cc.class=deep/mine.py:Missing").stderr == (
         "airwnd: --set flow[0].cc.class=deep/mine.py:Missing: flow[0].cc.class: deep/mine.py: "
         "there is no class `Missing`; it has: `NewReno`\n"
@@ -581,7 +581,7 @@ def test_a_method_that_fails_ends_the_run(tmp_path: Path, body: str, expected: s
 def test_the_command_line_prints_one_line(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, ack="1 / 0")
     wire(tmp_path)
-    done = cli("run", "wire.toml", "--allow-code", "--set", MINE, "--out", "out")
+    done = cli("run", "wire.toml", "--set", MINE, "--out", "out")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "airwnd: mine.py:7: Mine.on_ack: ZeroDivisionError: division by zero\n"
     assert not (tmp_path / "out").exists()
@@ -646,7 +646,7 @@ def test_an_endless_recursion_gives_one_line(tmp_path: Path) -> None:
 def test_a_class_that_exits_ends_only_the_run(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, ack="raise SystemExit(0)")
     wire(tmp_path)
-    done = cli("run", "wire.toml", "--allow-code", "--set", MINE)
+    done = cli("run", "wire.toml", "--set", MINE)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "airwnd: mine.py:7: Mine.on_ack: SystemExit: 0\n"
 
@@ -658,7 +658,7 @@ def test_ctrl_c_is_not_an_error_of_the_class(tmp_path: Path, mask: str) -> None:
     write(tmp_path, ack=f"\n        import signal{mask}{begun}")
     wire(tmp_path)
     done = run_interrupted(
-        *("run", "wire.toml", "--allow-code", "--set", MINE, "--plugin-timeout", "10000s"),
+        *("run", "wire.toml", "--set", MINE, "--plugin-timeout", "10000s"),
         cwd=tmp_path,
         when=(tmp_path / "begun").exists,
     )
@@ -754,7 +754,7 @@ def test_a_call_that_cannot_be_interrupted_ends_the_command(
 ) -> None:
     write(tmp_path, ack=body)
     wire(tmp_path)
-    done = cli_process("run", "wire.toml", "--allow-code", "--plugin-timeout", "300ms", "--set", MINE)
+    done = cli_process("run", "wire.toml", "--plugin-timeout", "300ms", "--set", MINE)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "airwnd: mine.py: Mine: a call did not return within 0.3 s and cannot be interrupted\n"
@@ -824,7 +824,9 @@ def test_reading_a_scenario_executes_nothing(cli: Cli, hostile: Path, words: tup
     assert not (hostile / "mark").exists()
     if words[0] == "check":
         output = done.stderr if "--json" in words else done.stdout.partition("\n")[2]
-        assert output == "not executed: mine.py:Mine; airwnd run --allow-code executes this code\n"
+        assert (
+            output == "not executed: mine.py:Mine; airwnd run --code FILE executes the code that you name\n"
+        )
 
 
 RUNS = [
@@ -841,15 +843,61 @@ def test_a_run_executes_nothing_without_permission(cli: Cli, hostile: Path, word
     done = cli(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.partition(": ")[2].partition(": ")[2] == (
-        f"{hostile}/mine.py is Python code, which a run executes with your permissions; "
-        "to allow that: --allow-code (in Python: allow_code=True)\n"
+        f"{hostile}/mine.py is Python code, which a run executes with your permissions; to allow that, "
+        f"name it: --code {hostile}/mine.py (in Python: allow_code=True)\n"
     )
     assert not (hostile / "mark").exists()
 
 
 @pytest.mark.parametrize("words", [*RUNS[:2], RUNS[3]])
 def test_a_run_executes_the_class_with_permission(cli: Cli, hostile: Path, words: tuple[str, ...]) -> None:
-    done = cli(*words, "--allow-code")
+    done = cli(*words, "--code", "mine.py")
+    assert done.returncode == 0, done.stderr
+    assert (hostile / "mark").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--code", "other.py"), "mine.py is Python code"),
+        (("--code", "mine"), "mine.py is Python code"),
+        (("--set", "flow[0].rwnd={kind='python', class='other.py:Other'}"), "mine.py is Python code"),
+        (("--code", "missing.py"), "--code missing.py: no such file"),
+        (("--allow-code",), "--allow-code: name the code instead, as in --code mine.py"),
+    ],
+)
+def test_only_code_that_is_named_is_executed(
+    cli: Cli, hostile: Path, words: tuple[str, ...], message: str
+) -> None:
+    other = (
+        "import airwnd\nclass Other(airwnd.ReceiveWindowControl):\n    def window(self, state): return 1\n"
+    )
+    (hostile / "other.py").write_text(other, encoding="utf-8")
+    done = cli("run", "s.toml", *words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (hostile / "mark").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "s.toml", "--set", "flow[0].cc.class=mine.py:Mine"),
+        ("run", "s.toml", "--set", "flow[0].cc={ kind = 'python', 'class' = 'mine.py:Mine' }"),
+        (
+            "sweep",
+            "s.toml",
+            "--grid",
+            'flow[0].cc=cubic,{kind="python",class="mine.py:Mine"}',
+            "--out",
+            "out",
+        ),
+        ("run", "s.toml", "--code", "./../{name}/mine.py"),
+    ],
+)
+def test_naming_code_permits_it(cli: Cli, hostile: Path, words: tuple[str, ...]) -> None:
+    done = cli(*(word.replace("{name}", hostile.name) for word in words))
     assert done.returncode == 0, done.stderr
     assert (hostile / "mark").exists()
 

@@ -26,8 +26,8 @@ from airwnd.study.reproduce.paper import Paper
 from airwnd.study.reproduce.plot import Samples
 from airwnd.study.reproduce.readings import Readings
 from airwnd.study.reproduce.runner import Effort, Results, reproduce
-from airwnd.study.reproduce.statistics import MIN_SEEDS
 from airwnd.study.reproduce.words import effort_text
+from airwnd.study.statistics import MIN_SEEDS
 
 from .browser import OpenPage, Shoot
 from .conftest import CLAIMS, TABLE0, nightly, write_experiment

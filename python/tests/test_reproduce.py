@@ -21,8 +21,8 @@ from airwnd.study.reproduce import report, terminal
 from airwnd.study.reproduce.design import Experiment
 from airwnd.study.reproduce.runner import Effort, Results, reproduce
 from airwnd.study.reproduce.search import find, name_of
-from airwnd.study.reproduce.space import Setting
 from airwnd.study.reproduce.verdict import Verdict
+from airwnd.study.space import Setting
 
 from .command_line import run_interrupted
 from .conftest import ROOT, Cli, nightly
@@ -295,7 +295,7 @@ def test_measurements_have_no_scenario_to_change(cli: Cli, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("experiment.toml", "seeds = 3", "", "`seeds` is missing"),
+        ("experiment.toml", "seeds = 3", "", "seeds: claims need at least 3 seeds to be decided, found 1"),
         ("experiment.toml", "seeds = 3", 'seeds = "2"', "seeds: expected an integer, found '2'"),
         ("experiment.toml", 'title = "A', 'tile = "A', "unknown key `tile`; allowed: title, place, seeds, "),
         ("experiment.toml", 'x = "users"', 'x = "user"', r"plot\[0\]\.x: `user` is not one of users, method"),

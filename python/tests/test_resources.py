@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from airwnd import InputError, Scenario, ScenarioError, run_many
-from airwnd.study.sweeps import Design
-from airwnd.study.sweeps.axes import Axis
+from airwnd.study.axis import grid_axis
+from airwnd.study.design import Design
 from airwnd.support import memory
 from airwnd.support.files import read_text
 from airwnd.text.quantities import csv_cells, one_line
@@ -102,9 +102,9 @@ def test_check_rejects_the_same_scenarios_as_run(cli: Cli, tmp_path: Path) -> No
 
 def test_a_sweep_too_large_to_list_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "free", lambda: 10**9)
-    axes = tuple(Axis("grid", key, tuple(map(str, range(1000)))) for key in ("ue[0].count", "flow[0].count"))
+    axes = [grid_axis(key, range(1000)) for key in ("ue[0].count", "flow[0].count")]
     with pytest.raises(InputError, match=r"^1000000 settings with 1 seeds each would take about .* GB"):
-        Design(scenario=Scenario.from_toml(SHORT), grid=axes, random=(), seeds=1, sample_seed=1)
+        Design.of(Scenario.from_toml(SHORT), grid=axes)
 
 
 @pytest.mark.parametrize("path", [os.devnull, "/dev/zero"])

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airwnd import InputError, Scenario, schema
+from airwnd.study.reader import convert
 from airwnd.study.reproduce import schemas
 from airwnd.study.reproduce.claims import ClaimsFile
 from airwnd.study.reproduce.design import ExperimentFile
 from airwnd.study.reproduce.paper import PaperFile
-from airwnd.study.reproduce.reader import convert
 
 from .conftest import CLAIMS, EXPERIMENT, ROOT, Cli
 
@@ -96,7 +96,7 @@ def _changed(raw: Any, path: str, value: object) -> dict[str, Any]:
         ("experiment", "seeds", -3, "seeds: expected an integer >= 1, found -3"),
         ("experiment", "seeds", 1.5, "seeds: expected an integer, found 1.5"),
         ("experiment", "seeds", True, "seeds: expected an integer, found True"),
-        ("experiment", "seeds", None, "`seeds` is missing"),
+        ("experiment", "axis", None, "`axis` is missing"),
         ("experiment", "title", "", "title: expected a string of length >= 1, found ''"),
         (
             "experiment",
@@ -106,7 +106,12 @@ def _changed(raw: Any, path: str, value: object) -> dict[str, Any]:
         ),
         ("experiment", "colour", 1, "unknown key `colour`; allowed: title, place, seeds, axis"),
         ("experiment", "axis", [], "axis: expected an array of length >= 1, found []"),
-        ("experiment", "axis/0/key", None, "axis[0]: an axis needs `values` with `key`, or [[axis.level]]"),
+        (
+            "experiment",
+            "axis/0/key",
+            None,
+            "axis[0]: an axis needs `values` with `key`, [[axis.level]], or `random`",
+        ),
         ("experiment", "axis/0/name", "number of users", "axis[0].name: expected a name of letters"),
         (
             "experiment",

@@ -10,8 +10,8 @@ import pytest
 
 import airwnd
 from airwnd import Scenario
-from airwnd.study.reproduce.statistics import interval
 from airwnd.study.seeds import estimates
+from airwnd.study.statistics import interval
 
 from .conftest import Cli
 

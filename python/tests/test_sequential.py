@@ -9,20 +9,20 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from airwnd.study.axis import Axis, AxisEntry
 from airwnd.study.batch import Processes
+from airwnd.study.bounds import ANY
+from airwnd.study.reader import convert
 from airwnd.study.reproduce import search
-from airwnd.study.reproduce.axis import Axis, AxisEntry
-from airwnd.study.reproduce.bounds import ANY
 from airwnd.study.reproduce.claims import Claim, ClaimResult, Requirement, judge, load_claims
 from airwnd.study.reproduce.design import Experiment
 from airwnd.study.reproduce.expression import Expression, Values
 from airwnd.study.reproduce.paper import Paper
-from airwnd.study.reproduce.reader import convert
 from airwnd.study.reproduce.runner import Effort, Results, reproduce
 from airwnd.study.reproduce.sequential import Decide, confidence, confidence_at, undecided
-from airwnd.study.reproduce.space import Setting, Space
-from airwnd.study.reproduce.statistics import CONFIDENCE, Interval, interval
 from airwnd.study.reproduce.verdict import Verdict, over_setups, together
+from airwnd.study.space import Setting, Space
+from airwnd.study.statistics import CONFIDENCE, Interval, interval
 
 from .conftest import Cli, nightly
 

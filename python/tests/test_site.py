@@ -171,10 +171,10 @@ def test_the_pictures_of_a_page_are_those_of_its_commands(page: str) -> None:
 @pytest.mark.nightly
 def test_the_page_of_limits_can_be_filtered(site: Path, open_page: OpenPage) -> None:
     page = open_page(site / "docs" / "reference" / "limits.html")
-    entries = page.locator("section section section")
+    entries = page.locator("section section section, table tbody tr")
     count = entries.count()
     page.get_by_label("Filter entries").fill("HARQ ns-3")
-    visible = page.locator("section section section:visible")
+    visible = page.locator("section section section:visible, table tbody tr:visible")
     left = visible.count()
     assert 0 < left < count
     for text in visible.all_inner_texts():

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from airwnd.study.reproduce.statistics import interval
+from airwnd.study.statistics import interval
 
 
 def test_it_is_students_interval() -> None:

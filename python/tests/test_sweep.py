@@ -11,9 +11,9 @@ import pytest
 
 import airwnd
 from airwnd import InputError, Scenario
+from airwnd.study.axis import grid, plain
 from airwnd.study.batch import Processes
-from airwnd.study.sweeps.axes import grid, plain
-from airwnd.study.sweeps.draws import _UNITS, draw
+from airwnd.study.draws import _UNITS, draw
 
 from .command_line import run_interrupted
 from .conftest import Cli, nightly
@@ -81,11 +81,11 @@ def test_the_manifest_describes_the_data_set(wire: Scenario, tmp_path: Path) -> 
     ],
 )
 def test_columns_of_settings(values: list[object], columns: dict[str, list[object]]) -> None:
-    from airwnd.study.sweeps.axes import grid_axis
-    from airwnd.study.sweeps.tables import setting_columns
+    from airwnd.study.axis import grid_axis
+    from airwnd.study.dataset import setting_columns
 
     axis = grid_axis("k", values)
-    found = setting_columns([axis], [(value,) for value in axis.values])
+    found = setting_columns([axis], [(name,) for name in axis.names])
     assert found.to_dict(as_series=False) == columns
     assert [type(value) for value in found["k"]] == [type(value) for value in columns["k"]]
 
@@ -101,7 +101,7 @@ def test_columns_of_settings(values: list[object], columns: dict[str, list[objec
     ],
 )
 def test_commas_within_brackets_and_quotes_do_not_separate(text: str, values: tuple[str, ...]) -> None:
-    assert grid(text).values == values
+    assert grid(text).names == values
 
 
 def test_texts_are_parsed_as_values() -> None:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from airwnd import InputError, Run, Scenario, Sweep, sweep
 from airwnd.results.selection import named
-from airwnd.study.reproduce.statistics import interval
+from airwnd.study.statistics import interval
 
 from .conftest import Cli
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from airwnd import Endpoint, InputError, Path, Scenario, Trial
-from airwnd.study.reproduce.statistics import interval
+from airwnd.study.statistics import interval
 from airwnd.study.trial import Report, _Connection
 
 LOSSY = {

@@ -11,7 +11,7 @@ impl Described<Class> for dyn RwndController {
 Python: a receive-window control written as a class in Python.
 
 `rwnd = {kind = \"python\", class = \"mine.py:Mine\", target_s = 0.05}` runs the class `Mine`, a subclass of
-`airwnd.ReceiveWindowControl`, from the file mine.py in the scenario's folder. It is executed only with `--allow-code`
+`airwnd.ReceiveWindowControl`, from the file mine.py in the scenario's folder. It is executed only with `--code mine.py`
 (in Python: `allow_code=True`). All other keys are arguments of the constructor; docs/how-to/write-a-plugin.md has a
 complete example.";
 }

@@ -2,9 +2,9 @@
 "use strict";
 
 const article = /** @type {HTMLElement} */ (document.querySelector("article"));
-const entries = sections("section section section");
-const parts = sections("section > section").filter((part) => part.querySelector("section"));
 const rows = /** @type {HTMLElement[]} */ ([...article.querySelectorAll("table tbody tr")]);
+const entries = [...sections("section section section"), ...rows];
+const parts = sections("section > section").filter((part) => entries.some((entry) => entry !== part && part.contains(entry)));
 const inSidebar = new Map(
   /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll(".toc-tree a")]).map((link) => [link.hash.slice(1), link.closest("li")]),
 );
@@ -29,12 +29,11 @@ function sections(/** @type {string} */ selector) {
 
 function filter() {
   const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const matches = (/** @type {HTMLElement | null} */ element) => {
-    const text = element?.textContent.toLowerCase() ?? "";
+  const matches = (/** @type {HTMLElement} */ element) => {
+    const text = element.textContent.toLowerCase();
     return words.every((word) => text.includes(word));
   };
   for (const entry of entries) show(entry, matches(entry));
-  for (const row of rows) show(row, matches(document.getElementById(row.querySelector("a")?.hash.slice(1) ?? "")));
   for (const part of parts) show(part, entries.some((entry) => part.contains(entry) && !entry.hidden));
   output.textContent = `${entries.filter((entry) => !entry.hidden).length} of ${entries.length} entries`;
 }
@@ -47,7 +46,7 @@ function show(/** @type {HTMLElement} */ element, /** @type {boolean} */ visible
 
 // A link to a hidden entry clears the filter.
 function reveal() {
-  if (document.getElementById(location.hash.slice(1))?.hidden) {
+  if (document.getElementById(location.hash.slice(1))?.closest("[hidden]")) {
     input.value = "";
     filter();
     document.getElementById(location.hash.slice(1))?.scrollIntoView();

@@ -52,8 +52,8 @@ def compare(
     FOLDER is a data set written by `airwnd sweep FILE --seeds N --out FOLDER`. Runs with the same seed share
     random draws, so that the interval of a difference is narrower than those of its parts.
     """
-    from airwnd.study.sweeps.result import Sweep
-    from airwnd.study.sweeps.terminal import encoded, show
+    from airwnd.study.comparison_table import encoded, show
+    from airwnd.study.sweep import Sweep
 
     sweep = Sweep.load(folder)
     found = sweep.compare(by, to, columns or None, group=group, where=pairs("where", where))

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import re
 import sys
 import warnings
 from contextlib import contextmanager
@@ -97,10 +98,14 @@ def code_options(command: "Callable[..., None]") -> "Callable[..., None]":
     """Add the options for Python code in scenarios; the command receives them as the argument `policy`."""
 
     @click.option(
-        "--allow-code",
-        is_flag=True,
-        help="Execute the Python files and modules that a scenario names, with your user's permissions.",
+        "--code",
+        "named",
+        multiple=True,
+        metavar="FILE|MODULE",
+        help="Execute this Python code, with your user's permissions, if a scenario names it; may be "
+        "repeated. Code that --set or --grid names needs no --code.",
     )
+    @click.option("--allow-code", is_flag=True, hidden=True)
     @click.option(
         "--plugin-timeout",
         metavar="TIME",
@@ -109,11 +114,16 @@ def code_options(command: "Callable[..., None]") -> "Callable[..., None]":
         help="Wall-clock limit for each call into such code.",
     )
     @functools.wraps(command)
-    def call(*, allow_code: bool, plugin_timeout: str, **rest: object) -> None:
+    def call(*, named: tuple[str, ...], allow_code: bool, plugin_timeout: str, **rest: object) -> None:
         from airwnd.results.engine import duration_ns
 
-        timeout_s = duration_ns("plugin timeout", plugin_timeout) / 1e9
-        command(policy=CodePolicy(allow_code, timeout_s), **rest)
+        if allow_code:
+            raise InputError("--allow-code: name the code instead, as in --code mine.py")
+        policy = CodePolicy(timeout_s=duration_ns("plugin timeout", plugin_timeout) / 1e9)
+        for name in named:
+            if name.endswith(".py") and not Path(name).is_file():
+                raise InputError(f"--code {name}: no such file")
+        command(policy=policy.naming(named, ""), **rest)
 
     return call
 
@@ -138,13 +148,20 @@ def workers_text(pool: "Workers") -> str:
     return f"with {counted(pool.jobs, 'job')}" if pool.jobs else "on the cluster"
 
 
-def load(file: Path, settings: tuple[str, ...], policy: CodePolicy = NO_CODE) -> "Scenario":
-    """Read a scenario and apply the ``--set`` options."""
-    from airwnd.scenario.scenario import Scenario
+_CLASS = re.compile(r"""\bclass["']?\s*=\s*["']?([^"':=]+):""")
 
-    return overridden(
-        Scenario.load(file, allow_code=policy.allow, plugin_timeout_s=policy.timeout_s), settings
-    )
+
+def naming(policy: CodePolicy, texts: "Iterable[str]", folder: Path) -> CodePolicy:
+    """Permit the code of classes that ``--set`` and ``--grid`` name, whose files are relative to a folder."""
+    return policy.naming((place for text in texts for place in _CLASS.findall(text)), folder)
+
+
+def load(file: Path, settings: tuple[str, ...], policy: CodePolicy | None = None) -> "Scenario":
+    """Read a scenario and apply the ``--set`` options; without a policy its code is never executed."""
+    from airwnd.scenario.scenario import Scenario, source_of
+
+    policy = NO_CODE if policy is None else naming(policy, settings, file.parent)
+    return overridden(Scenario(*source_of(file), policy=policy), settings)
 
 
 def overridden(scenario: "Scenario", settings: tuple[str, ...]) -> "Scenario":

@@ -295,7 +295,7 @@ def series(
     size = _size(width, height)
     mean_s = None if mean is None else duration_ns("--mean", mean) / 1e9
     if is_sweep(source):
-        from airwnd.study.sweeps.result import Sweep
+        from airwnd.study.sweep import Sweep
 
         _refuse_settings(settings, seed)
         figure = Sweep.load(source).plot_series(
@@ -367,7 +367,7 @@ def cdf(
     check(out)
     size = _size(width, height)
     if len(sources) == 1 and is_sweep(sources[0]):
-        from airwnd.study.sweeps.result import Sweep
+        from airwnd.study.sweep import Sweep
 
         _refuse_settings(settings, seed)
         figure = Sweep.load(sources[0]).plot_cdf(
@@ -518,7 +518,7 @@ def sweep(
     FOLDER is a data set written by `airwnd sweep FILE --out FOLDER`.
     """
     from airwnd.plots.save import check
-    from airwnd.study.sweeps.result import Sweep
+    from airwnd.study.sweep import Sweep
 
     check(out)
     size = _size(width, height)
@@ -591,7 +591,7 @@ def frontier(
     FOLDER is a data set written by `airwnd sweep FILE --seeds N --out FOLDER`.
     """
     from airwnd.plots.save import check
-    from airwnd.study.sweeps.result import Sweep
+    from airwnd.study.sweep import Sweep
 
     check(out)
     figure = Sweep.load(folder).plot_frontier(

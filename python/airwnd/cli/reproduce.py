@@ -21,11 +21,12 @@ from airwnd.cli.options import (
     FiniteRange,
     batch_bar,
     code_options,
+    naming,
     setting_pairs,
     workers,
     workers_text,
 )
-from airwnd.support.files import check_folder, remove_partial_files, write_atomically
+from airwnd.support.files import check_folder, write_atomically
 from airwnd.support.locks import locked
 from airwnd.text.quantities import seconds_text
 
@@ -115,6 +116,7 @@ def reproduce(
     from airwnd.study.reproduce import report, runner, search
     from airwnd.study.reproduce.design import Experiment
     from airwnd.study.reproduce.sequential import Decide
+    from airwnd.study.runner import reserved
 
     if listing:
         _list(_found(names) or search.find_all())
@@ -141,7 +143,10 @@ def reproduce(
         return
     overrides = setting_pairs(settings)
     folders = search.find_all() if every else _found(names)
-    experiments = [replace(Experiment.load(folder, policy), overrides=overrides) for folder in folders]
+    experiments = [
+        replace(Experiment.load(folder, naming(policy, settings, folder)), overrides=overrides)
+        for folder in folders
+    ]
     if every:
         experiments = [each for each in experiments if each.measured is None or each.measured.seeds]
     minutes = math.inf if budget is None else budget
@@ -162,9 +167,7 @@ def reproduce(
     for number, (experiment, effort) in enumerate(zip(experiments, efforts, strict=True), start=1):
         title = f"{number}/{len(experiments)} {experiment.name}" if len(experiments) > 1 else experiment.name
         folder = out / experiment.name
-        check_folder(folder)
-        with batch_bar(title, folder / "runs", progress) as update, locked(folder):
-            remove_partial_files(folder)
+        with batch_bar(title, folder / "runs", progress) as update, reserved(folder):
             done.append(runner.reproduce(experiment, effort, folder, pool, update))
             report.write(done[-1], out)
     # Reproductions of other experiments may write into the same folder; the last of them has all results.
@@ -196,6 +199,7 @@ def _search(
     from airwnd.study.reproduce.likeliest.judged import judgements
     from airwnd.study.reproduce.likeliest.race import Plan
     from airwnd.study.reproduce.likeliest.study import Effort, Runs, find, is_searchable
+    from airwnd.study.runner import reserved
     from airwnd.text.terminal import console
 
     usual = Plan()
@@ -217,10 +221,7 @@ def _search(
             continue
         with ExitStack() as locks:
             for experiment in experiments:
-                folder = out / experiment.name
-                check_folder(folder)
-                locks.enter_context(locked(folder))
-                remove_partial_files(folder)
+                locks.enter_context(reserved(out / experiment.name))
             runs = Runs(effort, out, pool, lambda title, folder: batch_bar(title, folder, progress))
             found = find(experiments, effort, runs)
             reports.append(report.Report(found, judgements(found, runs), str(dt.datetime.now(dt.UTC).date())))

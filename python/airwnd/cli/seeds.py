@@ -11,8 +11,8 @@ import click
 
 from airwnd.cli.options import bar, batch_bar
 from airwnd.results.headline import headline
-from airwnd.study.reproduce.statistics import MIN_SEEDS
 from airwnd.study.seeds import estimates, is_random, nested
+from airwnd.study.statistics import MIN_SEEDS
 from airwnd.text.quantities import counted, seconds_text
 from airwnd.text.terminal import Column, console, number, plain, print_wrapped, sheet, stacked
 from airwnd.vocabulary.columns import tables
@@ -61,14 +61,15 @@ def run_seeds(
     start = time.perf_counter()
     if out:
         from airwnd.study.batch import Processes
-        from airwnd.study.sweeps import Design, carry_out
+        from airwnd.study.design import Design
+        from airwnd.study.runner import sweep
 
-        design = Design(scenario, grid=(), random=(), seeds=seeds, sample_seed=1, series=series)
+        design = Design(scenario=scenario, seeds=seeds, series=series)
         with batch_bar(scenario.name, out / "runs", progress) as update:
-            swept = carry_out(
+            swept = sweep(
                 design, out, Processes(pool.jobs, pool.max_memory, pool.threads), update, force=force
             )
-        outcomes = [stored.outcome for stored in swept.results]
+        outcomes = [run.outcome for run in swept.runs()]
     else:
         from airwnd.study.parallel import run_many
 

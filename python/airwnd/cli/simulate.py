@@ -262,7 +262,9 @@ def check(file: Path, settings: tuple[str, ...], explain: bool, as_json: bool) -
         click.echo(line, err=as_json)
     if scenario.code:
         names = ", ".join(scenario.code)
-        click.echo(f"not executed: {names}; airwnd run --allow-code executes this code", err=as_json)
+        click.echo(
+            f"not executed: {names}; airwnd run --code FILE executes the code that you name", err=as_json
+        )
 
 
 @click.command()

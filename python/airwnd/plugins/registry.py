@@ -29,6 +29,7 @@ from weakref import WeakKeyDictionary
 from airwnd._native import Interrupted
 from airwnd.plugins.congestion import CongestionControl
 from airwnd.plugins.handover import HandoverAlgorithm
+from airwnd.plugins.permission import is_permitted
 from airwnd.plugins.queue import QueueDiscipline
 from airwnd.plugins.receiver import ReceiveWindowControl
 from airwnd.plugins.roles import ROLES, Role
@@ -81,7 +82,9 @@ class Plugin:
         Digest of the texts that define the class and its bases.
     """
 
-    def __init__(self, name: str, place: str, settings: Mapping[str, Any], found: "_Found") -> None:
+    def __init__(
+        self, name: str, place: str, settings: Mapping[str, Any], found: "_Found", *, permitted: bool = False
+    ) -> None:
         self.name = name.rpartition(":")[2]
         self.place = place
         self.settings = settings
@@ -89,6 +92,7 @@ class Plugin:
         self.sha256 = found.sha256
         self._found = found
         self._kind = found.registered
+        self._permitted = permitted
 
     @property
     def kind(self) -> type:
@@ -98,12 +102,13 @@ class Plugin:
         return self._kind
 
     def refusal(self) -> str | None:
-        """Explain why loading the class requires permission; ``None`` if this process defined it."""
-        if self._found.source is None:
+        """Explain why loading the class requires permission; ``None``: it is permitted, or loaded."""
+        if self._found.source is None or self._permitted:
             return None
+        path = self._found.source.path
         return (
-            f"{self._found.source.path} is Python code, which a run executes with your permissions; "
-            "to allow that: --allow-code (in Python: allow_code=True)"
+            f"{path} is Python code, which a run executes with your permissions; to allow that, name it: "
+            f"--code {path if self.place.endswith('.py') else self.place} (in Python: allow_code=True)"
         )
 
     def load(self) -> None:
@@ -251,7 +256,7 @@ def find(name: str, sha256: str | None, settings: str, folder: str | Path, famil
         _check_arguments(word, found.signature, arguments, role)
     parameters = found.signature.parameters.values() if found.signature else ()
     _defaults[found.sha256] = {each.name: each.default for each in parameters if _is_plain(each.default)}
-    return Plugin(name, where or "notebook", arguments, found)
+    return Plugin(name, where or "notebook", arguments, found, permitted=is_permitted(where, folder))
 
 
 def defaults_of(sha256: str) -> Mapping[str, Any]:

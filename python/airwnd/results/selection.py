@@ -21,7 +21,9 @@ NAMES = ("class", "name", "kind")
 
 
 def plain(value: object) -> str:
-    """Return a swept value as text, as in ``true``, ``0.5`` or ``10KiB``."""
+    """Return a swept value as text, as in ``true`` or ``10KiB``; a dash where the key is not varied."""
+    if value is None:
+        return "–"
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -159,7 +161,7 @@ def only(sweep: "SweepData", rows: pl.DataFrame, where: Mapping[str, object]) ->
 
 def equal(keys: Sequence[str], values: Sequence[object]) -> pl.Expr:
     """Return the condition that keys, at least one, have these values."""
-    return pl.all_horizontal(pl.col(key) == value for key, value in zip(keys, values, strict=True))
+    return pl.all_horizontal(pl.col(key).eq_missing(value) for key, value in zip(keys, values, strict=True))
 
 
 def check_key(sweep: "SweepData", key: str, option: str) -> None:

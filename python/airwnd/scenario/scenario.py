@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from airwnd import _native
-from airwnd.plugins.permission import NO_CODE, PLUGIN_TIMEOUT_S, CodePolicy
+from airwnd.plugins.permission import NO_CODE, PLUGIN_TIMEOUT_S, CodePolicy, applied
 from airwnd.results.capture import Capture
 from airwnd.results.radio_trace import RadioTrace
 from airwnd.support.arguments import (
@@ -131,9 +131,10 @@ class Scenario:
             PAIR.check("settings", each)
         self._policy = policy
         self._piped = dict(piped)
-        self._checked = _native.Scenario(
-            text, origin, format, list(self._overrides), policy.allow, policy.timeout_s, self._read_pipe
-        )
+        with applied(policy):
+            self._checked = _native.Scenario(
+                text, origin, format, list(self._overrides), policy.allow, policy.timeout_s, self._read_pipe
+            )
         self._canonical: str | None = None
 
     @classmethod
@@ -175,19 +176,7 @@ class Scenario:
         OSError
             If the file cannot be read.
         """
-        from airwnd.support.files import read_text, source_name
-
-        path = Path(path)
-        policy = CodePolicy(allow_code, plugin_timeout_s)
-        text = read_text(path, pipes=True)
-        # A pipe has no suffix. No text in TOML begins with a brace.
-        has_brace = text.lstrip().startswith("{")
-        if path.suffix == ".toml" and has_brace:
-            raise InputError(f"{path}: is JSON; give it a name that ends in .json")
-        if path.suffix in {".yaml", ".yml"} and not has_brace:
-            raise InputError(f"{path}: a scenario is TOML or JSON, not YAML")
-        is_json = path.suffix == ".json" or has_brace
-        return cls(text, source_name(path), "json" if is_json else "toml", policy=policy)
+        return cls(*source_of(path), policy=CodePolicy(allow_code, plugin_timeout_s))
 
     @classmethod
     @checked(text=TEXT, origin=TEXT, **_CODE)
@@ -822,6 +811,22 @@ class Scenario:
         from airwnd.results.cards import scenario_card
 
         return scenario_card(self.resolved)
+
+
+def source_of(path: str | os.PathLike[str]) -> tuple[str, str, Literal["toml", "json"]]:
+    """Read the text of a scenario, and return it with its name in messages and its format."""
+    from airwnd.support.files import read_text, source_name
+
+    path = Path(path)
+    text = read_text(path, pipes=True)
+    # A pipe has no suffix. No text in TOML begins with a brace.
+    has_brace = text.lstrip().startswith("{")
+    if path.suffix == ".toml" and has_brace:
+        raise InputError(f"{path}: is JSON; give it a name that ends in .json")
+    if path.suffix in {".yaml", ".yml"} and not has_brace:
+        raise InputError(f"{path}: a scenario is TOML or JSON, not YAML")
+    is_json = path.suffix == ".json" or has_brace
+    return text, source_name(path), "json" if is_json else "toml"
 
 
 def as_toml(value: object, name: str = "value") -> str:

@@ -5,7 +5,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from airwnd.results.run import RunData
-from airwnd.study.reproduce.statistics import CONFIDENCE, MIN_SEEDS
+from airwnd.study.statistics import CONFIDENCE, MIN_SEEDS
 from airwnd.support.arguments import SEVERAL, checked
 from airwnd.support.errors import InputError
 from airwnd.support.student import half_width

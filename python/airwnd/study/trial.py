@@ -11,8 +11,8 @@ from airwnd.results.engine import duration_ns
 from airwnd.scenario import path as network
 from airwnd.scenario.path import Endpoint
 from airwnd.scenario.scenario import Scenario
-from airwnd.study.reproduce.bounds import ANY, Bounds
-from airwnd.study.reproduce.statistics import CONFIDENCE, MIN_SEEDS, Interval, interval
+from airwnd.study.bounds import ANY, Bounds
+from airwnd.study.statistics import CONFIDENCE, MIN_SEEDS, Interval, interval
 from airwnd.support.arguments import (
     CALLABLE,
     NONE,
@@ -253,7 +253,7 @@ class Report:
 
         Returns
         -------
-        airwnd.study.reproduce.statistics.Interval
+        airwnd.study.statistics.Interval
             The mean and its interval (Student's t), infinite with fewer than three seeds.
 
         Raises

@@ -19,7 +19,7 @@ impl Described<Class> for dyn QueueDisc {
 Python: a queue discipline written as a class in Python.
 
 `{kind = \"python\", class = \"mine.py:Mine\", buffer_bytes = 100000}` runs the class `Mine`, a subclass of
-`airwnd.QueueDiscipline`, from the file mine.py in the scenario's folder. It is executed only with `--allow-code` (in
-Python: `allow_code=True`). All other keys are arguments of the constructor; docs/how-to/write-a-plugin.md has a
+`airwnd.QueueDiscipline`, from the file mine.py in the scenario's folder. It is executed only with `--code mine.py`
+(in Python: `allow_code=True`). All other keys are arguments of the constructor; docs/how-to/write-a-plugin.md has a
 complete example.";
 }

@@ -8,14 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
+from airwnd.study.bounds import Bounds
 from airwnd.study.evaluate.contest import HIGHEST, LOWEST, Contest
 from airwnd.study.evaluate.suite import CANDIDATE, CriterionCheck, CriterionEntry
-from airwnd.study.reproduce.bounds import Bounds
+from airwnd.study.reader import Mistake, placed
 from airwnd.study.reproduce.claims import Requirement, requirement
 from airwnd.study.reproduce.expression import Expression, Lookup, Place, Values
-from airwnd.study.reproduce.reader import Mistake, placed
-from airwnd.study.reproduce.statistics import MIN_SEEDS, Interval, interval
 from airwnd.study.reproduce.verdict import Verdict
+from airwnd.study.statistics import MIN_SEEDS, Interval, interval
 from airwnd.support.errors import InputError
 
 

@@ -22,8 +22,8 @@ from airwnd.study.evaluate.contest import Contest
 from airwnd.study.evaluate.evaluation import Counts
 from airwnd.study.evaluate.judge import Answer, CheckResult, CriterionResult, Finding
 from airwnd.study.evaluate.suite import CANDIDATE, CriterionEntry, Level, ScenarioEntry
-from airwnd.study.reproduce.reader import duplicate
-from airwnd.study.reproduce.statistics import Interval
+from airwnd.study.reader import duplicate
+from airwnd.study.statistics import Interval
 from airwnd.support.errors import InputError
 from airwnd.support.files import write_atomically
 from airwnd.support.seal import is_sealed, sealed

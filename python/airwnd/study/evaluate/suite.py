@@ -14,9 +14,7 @@ from typing import Annotated, Any, Literal, Self
 
 from msgspec import Meta, field
 
-from airwnd.study.reproduce.claims import CheckEntry
-from airwnd.study.reproduce.measure import Measure
-from airwnd.study.reproduce.reader import (
+from airwnd.study.reader import (
     Entry,
     Heading,
     Id,
@@ -30,7 +28,9 @@ from airwnd.study.reproduce.reader import (
     one_of,
     placed,
 )
-from airwnd.study.reproduce.reader import schema as schema_of
+from airwnd.study.reader import schema as schema_of
+from airwnd.study.reproduce.claims import CheckEntry
+from airwnd.study.reproduce.measure import Measure
 from airwnd.support.errors import InputError
 
 FOLDER = Path(__file__).parent / "suites"

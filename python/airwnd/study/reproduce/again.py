@@ -15,12 +15,12 @@ from typing import Any
 import airwnd
 from airwnd._native import parse_span
 from airwnd.scenario.scenario import as_toml
-from airwnd.study.reproduce.axis import Axis
+from airwnd.study.axis import Axis
 from airwnd.study.reproduce.claims import Check, Claim
 from airwnd.study.reproduce.design import Experiment
 from airwnd.study.reproduce.measure import Measure
-from airwnd.study.reproduce.statistics import CONFIDENCE, MIN_SEEDS
 from airwnd.study.reproduce.verdict import CLASSES
+from airwnd.study.statistics import CONFIDENCE, MIN_SEEDS
 from airwnd.support.files import read_text
 from airwnd.support.student import half_width
 from airwnd.view.pages import data_link, environment, sealed

@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterable
 from typing import Literal, TypedDict
 
-from airwnd.study.reproduce.axis import Level
+from airwnd.study.axis import Level
 from airwnd.study.reproduce.plot import Against, Over, Plot, Samples
 from airwnd.study.reproduce.runner import Results
-from airwnd.study.reproduce.space import Setting
-from airwnd.study.reproduce.statistics import MIN_SEEDS, Interval
+from airwnd.study.space import Setting
+from airwnd.study.statistics import MIN_SEEDS, Interval
 
 Numbers = list[float | None]
 

@@ -1,6 +1,7 @@
 """Claims of a paper as data, and verdicts on whether they hold here.
 
-``claims.toml`` lists claims. Each claim has checks, and a check is an expression with a requirement::
+``claims.toml`` or ``experiment.toml`` lists claims. Each claim has checks, and a check is an expression with
+a requirement::
 
     [[claim]]
     id = "A09"
@@ -12,9 +13,9 @@
     unit = "kbit/s"
 
 The text and the source of A09 are in the paper's ``paper.toml`` (:mod:`airwnd.study.reproduce.paper`).
-Without such a file, the claim has its own ``text`` and ``source``; with it, neither. A ``note`` is about the
-paper, for example where it contradicts itself. A ``note_full`` is about our numbers, and a ``cause`` is the
-mechanism behind the verdict in one sentence; both are shown only with a full run
+Without such a file, the claim has its own ``text``, and may have a ``source``; with it, neither. A ``note``
+is about the paper, for example where it contradicts itself. A ``note_full`` is about our numbers, and a
+``cause`` is the mechanism behind the verdict in one sentence; both are shown only with a full run
 (:attr:`airwnd.study.reproduce.runner.Effort.full`).
 
 A requirement is ``above``, ``below``, ``between = [low, high]`` or ``equals``. ``tolerance`` widens it, and
@@ -28,7 +29,7 @@ if any check fails at any point. A check with ``decides = false`` is shown but d
 for statements that contradict the paper's own table.
 
 This applies within one set-up: one level for each axis that the paper leaves ``open``
-(:mod:`airwnd.study.reproduce.axis`). A claim is judged in every set-up. Only axes on which its deciding
+(:mod:`airwnd.study.axis`). A claim is judged in every set-up. Only axes on which its deciding
 checks depend form set-ups for it, and a set-up that no deciding check covers, because of ``only``, does not
 count. :func:`airwnd.study.reproduce.verdict.over_setups` combines the verdicts of all set-ups.
 
@@ -44,10 +45,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta, field
 
-from airwnd.study.reproduce.bounds import Bounds
-from airwnd.study.reproduce.expression import Expression, Lookup, Place
-from airwnd.study.reproduce.paper import Paper
-from airwnd.study.reproduce.reader import (
+from airwnd.study.bounds import Bounds
+from airwnd.study.reader import (
     Digits,
     Entry,
     Id,
@@ -59,11 +58,15 @@ from airwnd.study.reproduce.reader import (
     load,
     placed,
 )
+from airwnd.study.reproduce.expression import Expression, Lookup, Place
+from airwnd.study.reproduce.paper import Paper
 from airwnd.study.reproduce.regions import SetUp, describe
-from airwnd.study.reproduce.space import Space
-from airwnd.study.reproduce.statistics import CONFIDENCE, Interval, interval
 from airwnd.study.reproduce.verdict import Verdict, over_setups, together
+from airwnd.study.space import Space
+from airwnd.study.statistics import CONFIDENCE, Interval, interval
 from airwnd.support.errors import InputError
+
+FILE = "claims.toml"
 
 MARGIN = 0.01
 """Change of a measure whose effect on an expression is too close to tell: the papers print three digits."""
@@ -393,12 +396,19 @@ def _margin(check: Check, place: Place, ours: Lookup) -> float:
 
 
 def load_claims(path: Path, paper: Paper, space: Space, measures: Mapping[str, Bounds]) -> tuple[Claim, ...]:
-    """Read ``claims.toml``; a folder without one has no claims.
+    """Read ``claims.toml``; arguments as for :func:`checked_claims`."""
+    return checked_claims(load(path, ClaimsFile).claim, path, paper, space, measures)
+
+
+def checked_claims(
+    entries: Sequence[ClaimEntry], path: Path, paper: Paper, space: Space, measures: Mapping[str, Bounds]
+) -> tuple[Claim, ...]:
+    """Check claims and parse their expressions.
 
     Parameters
     ----------
-    path
-        The file.
+    entries, path
+        The claims, and their file, for messages.
     paper
         The paper with all its claims.
     space
@@ -406,10 +416,8 @@ def load_claims(path: Path, paper: Paper, space: Space, measures: Mapping[str, B
     measures
         Measures with the range of their possible values.
     """
-    if not path.exists():
-        return ()
     claims = []
-    for index, entry in enumerate(load(path, ClaimsFile).claim):
+    for index, entry in enumerate(entries):
         with placed(str(path), f"claim[{index}]"):
             text, source = _stated(entry, paper)
         checks = []
@@ -423,10 +431,9 @@ def load_claims(path: Path, paper: Paper, space: Space, measures: Mapping[str, B
 def _stated(entry: ClaimEntry, paper: Paper) -> tuple[str, str]:
     """Return the text and source of a claim: those of ``paper.toml``, otherwise those of the entry."""
     if not paper.claims:
-        for key in ("text", "source"):
-            if getattr(entry, key) is None:
-                raise Mistake("", f"`{key}` is missing")
-        return entry.text or "", entry.source or ""
+        if entry.text is None:
+            raise Mistake("", "`text` is missing")
+        return entry.text, entry.source or ""
     stated = paper.statement(entry.id)
     if not stated:
         known = ", ".join(each.id for each in paper.claims)

@@ -1,29 +1,30 @@
-"""Experiments: a scenario, the settings it is run with, and the measures read from each run.
+"""Experiments: sweeps with measures, claims about them, and a paper's numbers.
 
 A folder ``experiments/<paper>/<figure>/`` holds
 
 ``scenario.toml``
     the scenario, which can also be run alone with ``airwnd run``;
 ``experiment.toml``
-    axes (their levels are combined), measures (:mod:`airwnd.study.reproduce.measure`), plots
-    (:mod:`airwnd.study.reproduce.plot`), seeds;
+    the sweep: axes (their levels are combined) and seeds; measures (:mod:`airwnd.study.reproduce.measure`),
+    plots (:mod:`airwnd.study.reproduce.plot`), and claims, unless they have a file of their own;
 ``paper.csv``
     the paper's table, if it has one: a column per axis and per measure, ``#`` lines for its source;
 ``measured.csv``
     measurements in place of simulated runs, see :mod:`airwnd.study.reproduce.measured`;
 ``claims.toml``
-    the paper's claims about the figure, see :mod:`airwnd.study.reproduce.claims`;
+    claims about the figure, see :mod:`airwnd.study.reproduce.claims`;
 ``README.md``
     which figure it is, what differs, how long it takes.
 
-``paper.toml`` is in the folder of the paper (:mod:`airwnd.study.reproduce.paper`).
+``paper.toml`` is in the folder of the paper (:mod:`airwnd.study.reproduce.paper`). Only the first two files
+are needed: ``airwnd sweep FOLDER`` runs the axes, and judges the claims, if there are any.
 """
 
 import csv
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -31,16 +32,10 @@ from msgspec import Meta, field
 
 from airwnd._native import ScenarioError, parse_span
 from airwnd.plugins.permission import NO_CODE, CodePolicy
-from airwnd.scenario.scenario import Scenario
-from airwnd.study.reproduce.axis import Axis, AxisShape, Level
-from airwnd.study.reproduce.claims import Claim, load_claims
-from airwnd.study.reproduce.expression import FUNCTIONS
-from airwnd.study.reproduce.measure import SAMPLED, Measure, Rows
-from airwnd.study.reproduce.measured import FILE as MEASURED_FILE
-from airwnd.study.reproduce.measured import Measured, is_measured, load_measured
-from airwnd.study.reproduce.paper import Paper
-from airwnd.study.reproduce.plot import Plot, PlotEntry, Samples
-from airwnd.study.reproduce.reader import (
+from airwnd.scenario.scenario import Scenario, source_of
+from airwnd.study.axis import Axis, AxisShape
+from airwnd.study.design import Design
+from airwnd.study.reader import (
     LARGEST,
     LARGEST_FILE_MIB,
     Entry,
@@ -58,8 +53,16 @@ from airwnd.study.reproduce.reader import (
     placed,
     shown,
 )
-from airwnd.study.reproduce.space import ABSENT, Setting, Space
-from airwnd.study.reproduce.statistics import MIN_SEEDS
+from airwnd.study.reproduce.claims import FILE as CLAIMS_FILE
+from airwnd.study.reproduce.claims import Claim, ClaimEntry, checked_claims, load_claims
+from airwnd.study.reproduce.expression import FUNCTIONS
+from airwnd.study.reproduce.measure import SAMPLED, Measure
+from airwnd.study.reproduce.measured import FILE as MEASURED_FILE
+from airwnd.study.reproduce.measured import Measured, is_measured, load_measured
+from airwnd.study.reproduce.paper import Paper
+from airwnd.study.reproduce.plot import Plot, PlotEntry, Samples
+from airwnd.study.space import ABSENT, Setting, Space
+from airwnd.study.statistics import MIN_SEEDS
 from airwnd.support.errors import InputError
 from airwnd.support.files import read_text
 
@@ -76,12 +79,14 @@ class Quick(Entry, frozen=True):
     changes: Settings = field(name="set", default_factory=dict)
 
 
-class ExperimentFile(Entry, frozen=True):
-    """``experiment.toml``: axes, measures and plots."""
+class ExperimentFile(Entry, frozen=True, kw_only=True):
+    """``experiment.toml``: axes, measures, plots and claims."""
 
-    title: Heading
-    place: Annotated[Heading, Meta(description="Figure or table of the paper.")]
-    seeds: Seeds
+    title: Annotated[Heading | None, Meta(description="Default: the name of the scenario.")] = None
+    place: Annotated[
+        Heading | None, Meta(description="Figure or table of the paper; default: the name of the folder.")
+    ] = None
+    seeds: Seeds = 1
     axis: Annotated[tuple[AxisShape, ...], Meta(description="All levels are combined.", min_length=1)]
     notes: Annotated[
         tuple[Text, ...], Meta(description="Notes on paper and set-up; shown with all results.")
@@ -94,11 +99,11 @@ class ExperimentFile(Entry, frozen=True):
     ] = None
     measure: tuple[Measure, ...] = ()
     plot: tuple[PlotEntry, ...] = ()
+    claim: Annotated[tuple[ClaimEntry, ...], Meta(description="Claims, unless `claims.toml` has them.")] = ()
     quick: Quick = Quick()
 
     def __post_init__(self) -> None:
-        if not self.measure and not self.plot:
-            raise Mistake("", "an experiment needs at least one [[measure]] or [[plot]]")
+        distinct("[[claim]]", [claim.id for claim in self.claim])
         columns = [*(axis.name for axis in self.axis), *(measure.name for measure in self.measure)]
         distinct("[[axis]] and [[measure]]", columns)
         for name in columns:
@@ -122,20 +127,16 @@ def _check_interval(series: str) -> None:
         raise Mistake("series", f"expected an interval above 0, found {series}")
 
 
-@dataclass(frozen=True)
-class Experiment:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Experiment(Design):
     """An experiment folder, read and checked.
 
     Attributes
     ----------
-    series
-        Sampling interval of the time series for measures and plots, as in ``"100ms"``; ``None``: no series.
     paper_values
         Numbers of the paper's table by setting (`ABSENT` for open axes) and measure; empty: no table.
     measured
         Measurements; ``None``: the experiment is simulated.
-    overrides
-        Changes of the scenario by ``--set``, which are not part of the experiment.
     """
 
     folder: Path
@@ -144,18 +145,13 @@ class Experiment:
     place: str
     notes: tuple[str, ...]
     notes_full: tuple[str, ...]
-    seeds: int
-    series: str | None
-    space: Space
     measures: tuple[Measure, ...]
     plots: tuple[Plot, ...]
     quick: Quick
-    scenario: Scenario
     paper_source: str
     paper_values: Mapping[Setting, Mapping[str, float]]
     claims: tuple[Claim, ...]
     measured: Measured | None
-    overrides: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -163,39 +159,12 @@ class Experiment:
         return f"{self.folder.parent.name}/{self.folder.name}"
 
     @property
-    def axes(self) -> tuple[Axis, ...]:
-        """The axes, in the order of the file."""
-        return self.space.axes
-
-    def settings(self) -> Iterator[Setting]:
-        """Yield all combinations of levels; the last axis changes fastest."""
-        return self.space.settings()
+    def _file(self) -> str:
+        return str(self.folder / FILE)
 
     def setting(self, levels: Mapping[str, str]) -> Setting:
         """Arrange levels in the order of the axes; open axes that are not named take their shown level."""
         return self.space.setting({**self.space.shown, **levels})
-
-    def scenario_for(self, setting: Setting, extra: Mapping[str, Any]) -> Scenario:
-        """Return the scenario of a setting: `extra` changes, then those by ``--set``, then the setting's."""
-        changes = {} if self.overrides else dict(extra)
-        for level in self._levels(setting):
-            changes.update(level.changes)
-        try:
-            return self.base(extra).with_(changes) if self.overrides else self.scenario.with_(changes)
-        except ScenarioError as error:
-            raise InputError(f"{self.folder / 'experiment.toml'}: setting {setting}: {error}") from None
-
-    def base(self, extra: Mapping[str, Any]) -> Scenario:
-        """Return the scenario without a setting: with `extra` changes, then those by ``--set``."""
-        scenario = self.scenario.with_(extra) if extra else self.scenario
-        return scenario.override(self.overrides) if self.overrides else scenario
-
-    def rows(self, setting: Setting) -> Rows:
-        """Return the selection of flows of a setting within its run."""
-        chosen: dict[str, tuple[Any, ...]] = {}
-        for level in self._levels(setting):
-            chosen.update(level.rows)
-        return chosen
 
     def paper_value(self, setting: Setting, measure: str) -> float | None:
         """Return the paper's number, which is the same in all set-ups; ``None``: it has none."""
@@ -203,19 +172,22 @@ class Experiment:
         printed = tuple(level if axis.open is None else ABSENT for axis, level in pairs)
         return self.paper_values.get(printed, {}).get(measure)
 
-    def _levels(self, setting: Setting) -> Iterator[Level]:
-        """Yield the levels of the axes that exist in a setting."""
-        for axis, name in zip(self.axes, setting, strict=True):
-            if name != ABSENT:
-                yield axis.level(name)
-
-    def scenarios(self, extra: Mapping[str, Any]) -> dict[Setting, Scenario]:
-        """Return the scenario of every setting; an error in any of them is raised before the first run."""
-        return {setting: self.scenario_for(setting, extra) for setting in self.settings()}
-
     @classmethod
-    def load(cls, folder: Path, policy: CodePolicy = NO_CODE) -> Self:
-        """Read an experiment folder; `policy` applies to Python code that its scenario names.
+    def load(
+        cls, folder: Path, policy: CodePolicy = NO_CODE, further: Sequence[Axis] = (), **more: Any
+    ) -> Self:
+        """Read an experiment folder.
+
+        Parameters
+        ----------
+        folder
+            The folder.
+        policy
+            Applies to Python code that its scenario names.
+        further
+            Axes beside those of the file, which are left open: claims are judged at each of their levels.
+        **more
+            Fields of a design in place of those of the file, such as the stack.
 
         Raises
         ------
@@ -230,7 +202,8 @@ class Experiment:
             check_id("", folder.name)
         paper = Paper.load(folder.parent)
         file = load(path, ExperimentFile)
-        space = Space.of(map(Axis.of, file.axis), str(path))
+        added = (replace(axis, open="It is varied on the command line.") for axis in further)
+        space = Space.of((*map(Axis.of, file.axis), *added), str(path))
         plots: list[Plot] = []
         for index, entry in enumerate(file.plot):
             with placed(str(path), f"plot[{index}]"):
@@ -241,27 +214,33 @@ class Experiment:
             measured = is_measured(file.measure)
             if measured and any(isinstance(plot.contents, Samples) for plot in plots):
                 raise Mistake("plot", "measurements have no plots over time and no distributions")
-        claims = load_claims(folder / "claims.toml", paper, space, {m.name: m.bounds for m in file.measure})
+        bounds = {measure.name: measure.bounds for measure in file.measure}
+        claims_path = folder / CLAIMS_FILE
+        if not claims_path.exists():
+            claims = checked_claims(file.claim, path, paper, space, bounds)
+        elif file.claim:
+            raise InputError(f"{path}: claim: {CLAIMS_FILE} has claims, too; write all of them in one file")
+        else:
+            claims = load_claims(claims_path, paper, space, bounds)
         if claims and file.seeds < MIN_SEEDS:
             with placed(str(path), "seeds"):
                 raise Mistake("", f"claims need at least {MIN_SEEDS} seeds to be decided, found {file.seeds}")
         source, values = _paper_values(folder / "paper.csv", space, file.measure)
+        scenario = Scenario(*source_of(folder / "scenario.toml"), policy=policy)
+        fields: dict[str, Any] = {"seeds": file.seeds, "series": file.series, **more}
         return cls(
+            **fields,
             folder=folder,
-            title=file.title,
+            title=file.title or scenario.name,
             paper=paper,
-            place=file.place,
+            place=file.place or folder.name,
             notes=file.notes,
             notes_full=file.notes_full,
-            seeds=file.seeds,
-            series=file.series,
             space=space,
             measures=file.measure,
             plots=tuple(plots),
             quick=file.quick,
-            scenario=Scenario.load(
-                folder / "scenario.toml", allow_code=policy.allow, plugin_timeout_s=policy.timeout_s
-            ),
+            scenario=scenario,
             paper_source=source,
             paper_values=values,
             claims=claims,

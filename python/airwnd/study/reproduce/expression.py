@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from airwnd.study.reproduce import bounds
-from airwnd.study.reproduce.bounds import Bounds
-from airwnd.study.reproduce.reader import LARGEST
+from airwnd.study import bounds
+from airwnd.study.bounds import Bounds
+from airwnd.study.reader import LARGEST
 from airwnd.support.errors import InputError
 
 LONGEST = 2000

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from airwnd import _native
-from airwnd.study.reproduce.axis import Axis
+from airwnd.study.axis import Axis
 from airwnd.study.reproduce.chart import Chart, chart
 from airwnd.study.reproduce.claims import CheckResult, ClaimResult, Finding
 from airwnd.study.reproduce.measure import Measure
@@ -20,7 +20,6 @@ from airwnd.study.reproduce.paper import Paper
 from airwnd.study.reproduce.reasons import reason
 from airwnd.study.reproduce.regions import SetUp, levels_text, setup_text
 from airwnd.study.reproduce.runner import Results
-from airwnd.study.reproduce.space import ABSENT
 from airwnd.study.reproduce.tables import Cell, side_by_side
 from airwnd.study.reproduce.verdict import together
 from airwnd.study.reproduce.words import (
@@ -31,6 +30,7 @@ from airwnd.study.reproduce.words import (
     setups_text,
     spread_of_findings,
 )
+from airwnd.study.space import ABSENT
 from airwnd.support.errors import InputError
 from airwnd.support.files import write_atomically
 

@@ -16,7 +16,7 @@ a row each: ``groups.fct_s_p95`` is the 95th percentile of the completion times 
 a row for each flow and sample, ``events`` one for each event, and both accept ``between = ["20s", "40s"]``.
 Rows without a value (a transfer that was not completed) do not count. A measure without any row is
 undefined, and claims about it are undecided. `where` names columns of the table; for samples and events it
-may also name a column of ``flows``, and so may a level of an axis (:mod:`airwnd.study.reproduce.axis`).
+may also name a column of ``flows``, and so may a level of an axis (:mod:`airwnd.study.axis`).
 
 An experiment that was measured (:mod:`airwnd.study.reproduce.measured`) has ``value = "measured.COLUMN"``, a
 column of its ``measured.csv`` with one value per setting and seed; ``where`` and ``statistic`` do not apply.
@@ -27,15 +27,15 @@ The engine declares the range of its columns; ``range = [0, 1]`` declares that o
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from msgspec import Meta, field
 
 from airwnd._native import ScenarioError, parse_span
-from airwnd.study.reproduce.bounds import Bounds
-from airwnd.study.reproduce.reader import (
+from airwnd.study.axis import Rows, Where, check_where, rows_of
+from airwnd.study.bounds import Bounds
+from airwnd.study.reader import (
     Digits,
     Entry,
     Heading,
@@ -43,21 +43,9 @@ from airwnd.study.reproduce.reader import (
     Name,
     Span,
     Unit,
-    Word,
-    Words,
-    distinct,
-    one_of,
 )
 from airwnd.support.errors import InputError
 from airwnd.vocabulary.columns import find, tables
-
-Rows = Mapping[str, tuple[Any, ...]]
-"""Allowed values by column."""
-
-Where = Annotated[
-    dict[str, Word | Words],
-    Meta(description="Only rows with this value in this column, or with one of these values."),
-]
 
 Between = Annotated[
     tuple[Span, Span] | None, Meta(description="First and last time, from the end of the warm-up.")
@@ -179,23 +167,6 @@ class Measure(Entry, frozen=True):
     def text(self, value: float) -> str:
         """Format a value with the digits of the measure."""
         return "–" if math.isnan(value) else f"{value:z.{self.digits}f}"
-
-
-def rows_of(where: Where) -> Rows:
-    """Return the allowed values by column; a single value becomes a list."""
-    return {
-        column: allowed if isinstance(allowed, tuple) else (allowed,) for column, allowed in where.items()
-    }
-
-
-def check_where(where: Where, *names: str) -> None:
-    """Check that rows are selected by columns of these tables, with distinct values of each."""
-    known = {column: None for name in names for column in tables()[name].columns}
-    for column, allowed in where.items():
-        one_of("where", column, known)
-        distinct(
-            f"the values of `{column}`", map(str, allowed if isinstance(allowed, tuple) else ()), "where"
-        )
 
 
 def _check_columns(table: str, column: str, where: Where) -> None:

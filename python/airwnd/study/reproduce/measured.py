@@ -14,9 +14,9 @@ from pathlib import Path
 
 import polars as pl
 
+from airwnd.study.reader import LARGEST_FILE_MIB, Mistake, check_text, one_of, placed
 from airwnd.study.reproduce.measure import MEASURED, Measure
-from airwnd.study.reproduce.reader import LARGEST_FILE_MIB, Mistake, check_text, one_of, placed
-from airwnd.study.reproduce.space import Space
+from airwnd.study.space import Space
 from airwnd.support.errors import InputError
 from airwnd.support.files import read_text
 

@@ -24,7 +24,7 @@ from typing import Annotated, Self
 from msgspec import Meta, field
 from msgspec.structs import asdict
 
-from airwnd.study.reproduce.reader import Entry, Id, Text, check_id, distinct, load, placed
+from airwnd.study.reader import Entry, Id, Text, check_id, distinct, load, placed
 
 FILE = "paper.toml"
 

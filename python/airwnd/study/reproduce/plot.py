@@ -34,9 +34,8 @@ from typing import Annotated, Literal, Self, get_args
 
 from msgspec import Meta, field
 
-from airwnd.study.reproduce.axis import Axis, Level
-from airwnd.study.reproduce.measure import SAMPLED, Between, Measure, Selection, Value, Where
-from airwnd.study.reproduce.reader import (
+from airwnd.study.axis import Axis, Level, Where
+from airwnd.study.reader import (
     Entry,
     Heading,
     Id,
@@ -48,7 +47,8 @@ from airwnd.study.reproduce.reader import (
     distinct,
     one_of,
 )
-from airwnd.study.reproduce.space import Space
+from airwnd.study.reproduce.measure import SAMPLED, Between, Measure, Selection, Value
+from airwnd.study.space import Space
 from airwnd.vocabulary.columns import find
 
 Scale = Literal["linear", "log"]

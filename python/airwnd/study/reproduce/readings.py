@@ -16,10 +16,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from airwnd.results.frames import frame_of
+from airwnd.study.axis import Rows
 from airwnd.study.reproduce.design import Experiment
-from airwnd.study.reproduce.measure import ROWS, SAMPLED, Measure, Rows, Selection, Statistic
+from airwnd.study.reproduce.measure import ROWS, SAMPLED, Measure, Selection, Statistic
 from airwnd.study.reproduce.plot import Samples
-from airwnd.study.reproduce.space import ABSENT, Setting
+from airwnd.study.space import ABSENT, Setting
 from airwnd.support.errors import InputError
 
 Values = NDArray[np.float64]

@@ -8,7 +8,7 @@ import itertools
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from airwnd.study.reproduce.axis import Axis
+from airwnd.study.axis import Axis
 
 SetUp = Mapping[str, str]
 """A level of each open axis that exists in the set-up."""

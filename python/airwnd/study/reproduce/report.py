@@ -8,6 +8,8 @@
     out/<paper>/<figure>/set-ups.html checks and numbers in set-ups other than the shown one
     out/<paper>/<figure>/             plots, results.csv, results.json, and runs/ with the finished runs
 
+The page of a single experiment, of ``airwnd sweep FOLDER``, is in the folder of its plots.
+
 The pages need only this folder, and no network. They refer to its files by relative paths, so that the folder
 can be moved or served as a whole.
 """
@@ -17,7 +19,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,9 +29,9 @@ from airwnd.study.reproduce import figures, findings
 from airwnd.study.reproduce.findings import ClaimText, Findings, PaperText
 from airwnd.study.reproduce.paper import Paper
 from airwnd.study.reproduce.runner import Results
-from airwnd.study.reproduce.statistics import MIN_SEEDS
 from airwnd.study.reproduce.tables import as_csv
 from airwnd.study.reproduce.verdict import CLASSES, Verdict, together
+from airwnd.study.statistics import MIN_SEEDS
 from airwnd.support.files import write_atomically
 from airwnd.text.quantities import csv_cells, seconds_text
 from airwnd.view.pages import environment, sealed
@@ -46,8 +48,21 @@ MAX_CELLS = 1000
 
 
 def write(results: Results, root: Path) -> Findings:
-    """Write the plots of an experiment, ``results.csv`` and, as the last file, ``results.json``."""
-    folder = root / results.experiment.name
+    """Write the files of an experiment into its folder below `root`."""
+    return _write(results, root / results.experiment.name)
+
+
+def write_alone(results: Results, folder: Path) -> Path:
+    """Write the files of an experiment and its page into one folder; return the path of the page."""
+    found = _write(results, folder)
+    _write_details(found, folder, PAGE)
+    page = folder / PAGE
+    write_atomically(page, _page("paper.html.j2", report=PaperReport(found["paper"], (found,)), alone=True))
+    return page
+
+
+def _write(results: Results, folder: Path) -> Findings:
+    """Write the plots, ``results.csv`` and, as the last file, ``results.json``."""
     folder.mkdir(parents=True, exist_ok=True)
     found = findings.gather(results)
     for chart in found["charts"]:
@@ -71,12 +86,6 @@ def write_pages(root: Path, papers: Sequence[Paper] = ()) -> Path:
         Papers to list in the index even without results.
     """
     every = findings.read_all(root)
-    templates = _templates()
-
-    def page(template: str, **values: object) -> str:
-        found = templates.get_template(template)
-        return sealed(lambda number: found.render(**values, number=number))
-
     cards = {paper.key: findings.paper_text(paper) for paper in papers if paper.claims}
     cards.update({each["paper"]["key"]: each["paper"] for each in every})
     reports = [
@@ -88,16 +97,27 @@ def write_pages(root: Path, papers: Sequence[Paper] = ()) -> Path:
     ]
     for report in reports:
         if report.experiments:
-            write_atomically(root / report.paper["key"] / PAGE, page("paper.html.j2", report=report))
+            page = _page("paper.html.j2", report=report, alone=False)
+            write_atomically(root / report.paper["key"] / PAGE, page)
     for found in every:
-        if found["shown"]:
-            write_atomically(root / found["name"] / SETUPS, page("setups.html.j2", found=found))
-        if _is_large(found):
-            write_atomically(root / found["name"] / TABLES, page("tables.html.j2", found=found))
+        _write_details(found, root / found["name"], f"../{PAGE}")
     write_atomically(root / VERDICTS, verdicts_csv(reports))
     index = root / PAGE
-    write_atomically(index, page("index.html.j2", reports=reports, total=Total(reports)))
+    write_atomically(index, _page("index.html.j2", reports=reports, total=Total(reports)))
     return index
+
+
+def _write_details(found: Findings, folder: Path, home: str) -> None:
+    """Write the pages of other set-ups and of large tables; `home` is the address of the page."""
+    if found["shown"]:
+        write_atomically(folder / SETUPS, _page("setups.html.j2", found=found, home=home))
+    if _is_large(found):
+        write_atomically(folder / TABLES, _page("tables.html.j2", found=found, home=home))
+
+
+def _page(template: str, **values: object) -> str:
+    found = _templates().get_template(template)
+    return sealed(lambda number: found.render(**values, number=number))
 
 
 @dataclass(frozen=True)
@@ -194,6 +214,7 @@ def _is_large(found: Findings) -> bool:
     return sum(len(table["rows"]) * len(table["columns"]) for table in found["tables"]) > MAX_CELLS
 
 
+@cache
 def _templates() -> "jinja2.Environment":
     templates = environment("airwnd.study.reproduce")
     templates.filters["seconds"] = seconds_text

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from airwnd.plots import style
-from airwnd.study.batch import Store, Task, Workers, carry_out
+from airwnd.study.batch import Stored, Workers
 from airwnd.study.batch.carry import Progress
 from airwnd.study.reproduce.claims import ClaimResult, judge
 from airwnd.study.reproduce.design import Experiment
@@ -20,12 +20,10 @@ from airwnd.study.reproduce.measured import FILE as MEASURED_FILE
 from airwnd.study.reproduce.measured import Measured
 from airwnd.study.reproduce.readings import Gathering, Readings, Tables
 from airwnd.study.reproduce.sequential import Decide, confidence_at, undecided
-from airwnd.study.reproduce.space import Setting
-from airwnd.study.reproduce.statistics import CONFIDENCE, MIN_SEEDS, Interval, interval
+from airwnd.study.runner import Swept, carry_out, tasks_of
+from airwnd.study.space import Setting
+from airwnd.study.statistics import CONFIDENCE, MIN_SEEDS, Interval, interval
 from airwnd.support.errors import InputError
-
-if TYPE_CHECKING:
-    from airwnd.scenario.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,14 +203,16 @@ def check(experiment: Experiment, effort: Effort) -> None:
             raise InputError(f"{named}: changes no run; the axes set the key, or it has this value")
 
 
-def reproduce(
+def reproduce(  # noqa: PLR0913
     experiment: Experiment,
     effort: Effort,
     folder: Path,
     workers: Workers,
     progress: Progress | None = None,
+    *,
+    force: bool = True,
 ) -> Results:
-    """Execute the missing runs and read the measures; measurements are only read.
+    """Execute the missing runs, write the data set, and read the measures; measurements are only read.
 
     With `effort.decide`, the settings that open claims need next (:func:`undecided`) get twice as many seeds,
     again and again, until these claims are decided, or the seeds or the time are used up.
@@ -224,58 +224,78 @@ def reproduce(
     effort
         Number of seeds, and whether runs are shortened.
     folder
-        Finished runs are stored in its folder ``runs``, each as soon as it is finished.
+        Folder of the data set, with the finished runs in its folder ``runs``.
     workers
         Workers that execute the runs.
     progress
         Called periodically with the finished fraction of the missing runs, of each look.
+    force
+        Use a folder that holds other data, such as those of another version of the experiment.
     """
     if experiment.measured is not None:
         return _measured(experiment, experiment.measured, effort)
-    alike: dict[Scenario, list[Setting]] = {}
-    for setting, scenario in experiment.scenarios(effort.changes).items():
-        alike.setdefault(scenario, []).append(setting)
-    settings = {setting: scenario for scenario, found in alike.items() for setting in found}
-    counts, read = dict.fromkeys(alike, effort.seeds), dict.fromkeys(alike, 0)
-    gathering = Gathering(experiment)
-    simulation_s, elapsed_s, reused = 0.0, 0.0, 0
-    while True:
-        # Ordered by seed, so that an interrupted reproduction has complete tables for the first seeds.
-        tasks = [
-            Task(scenario, seed, experiment.series)
-            for seed in range(1, max(counts.values()) + 1)
-            for scenario, count in counts.items()
-            if read[scenario] < seed <= count
-        ]
-        runs = carry_out(tasks, Store(folder / "runs"), workers, progress)
-        for task, run in zip(tasks, runs, strict=True):
-            simulation_s += run.wall_s
-            tables = Tables(run)
-            for setting in alike[task.scenario]:
-                gathering.add(setting, task.seed, tables)
-        read, elapsed_s, reused = dict(counts), elapsed_s + runs.elapsed_s, reused + runs.reused
-        results = Results(
-            experiment=experiment,
-            effort=effort,
-            readings=gathering.readings(),
-            runs=sum(counts.values()),
-            simulation_s=simulation_s,
-            elapsed_s=elapsed_s,
-            reused=reused,
-            jobs=workers.jobs,
-        )
-        decide = effort.decide
-        if decide is None or elapsed_s > decide.budget_s:
-            return results
-        still_open = undecided(results.claims(), decide)
-        for needed in still_open.values():
-            for levels, seeds in needed.measures:
-                scenario = settings[experiment.setting(levels)]
-                counts[scenario] = max(counts[scenario], decide.after(seeds) or 0)
-        if counts == read or sum(counts.values()) > MAX_RUNS:
-            return results
+    base = experiment.base(effort.changes)
+    design = replace(experiment, scenario=base, overrides=(), seeds=effort.seeds)
+    tasks = tasks_of(design)
+    reading = _Reading(experiment, effort, workers.jobs)
+    folder.mkdir(parents=True, exist_ok=True)
+    swept = carry_out(design, tasks, folder, workers, progress, reader=reading, force=force)
+    return reading.results(swept)
+
+
+class _Reading:
+    """Reads the measures of runs, and requests the seeds that open claims need."""
+
+    def __init__(self, experiment: Experiment, effort: Effort, jobs: int | None) -> None:
+        self._experiment = experiment
+        self._effort = effort
+        self._jobs = jobs
+        self._gathering = Gathering(experiment)
+        self._latest: tuple[Stored, Tables] | None = None
+        self._found: tuple[Swept, Results] | None = None
+
+    def add(self, setting: Setting, seed: int, run: Stored) -> None:
+        """Read a run of a setting; settings that share a run share its tables."""
+        if self._latest is None or self._latest[0] is not run:
+            self._latest = run, Tables(run)
+        self._gathering.add(setting, seed, self._latest[1])
+
+    def results(self, swept: Swept) -> Results:
+        """Return the results of all runs so far."""
+        if self._found is None or self._found[0] is not swept:
+            results = Results(
+                experiment=self._experiment,
+                effort=self._effort,
+                readings=self._gathering.readings(),
+                runs=swept.fresh + swept.reused,
+                simulation_s=swept.simulation_s,
+                elapsed_s=swept.elapsed_s,
+                reused=swept.reused,
+                jobs=self._jobs,
+            )
+            self._found = swept, results
+        return self._found[1]
+
+    def further(self, swept: Swept) -> Mapping[Setting, int]:
+        """Return the number of seeds of the settings that open claims need; empty: none, or the end."""
+        decide = self._effort.decide
+        if decide is None or swept.elapsed_s > decide.budget_s:
+            return {}
+        still_open = undecided(self.results(swept).claims(), decide)
+        runs = dict(zip((task.key for task in swept.tasks.values()), swept.seeds, strict=True))
+        needed: dict[Setting, int] = {}
+        for each in still_open.values():
+            for levels, seeds in each.measures:
+                setting = self._experiment.setting(levels)
+                needed[setting] = max(needed.get(setting, 0), decide.after(seeds) or 0)
+                key = swept.tasks[setting].key
+                runs[key] = max(runs[key], needed[setting])
+        before = swept.fresh + swept.reused
+        if sum(runs.values()) == before or sum(runs.values()) > MAX_RUNS:
+            return {}
         if decide.on_look:
-            decide.on_look(still_open, sum(counts.values()) - results.runs, max(counts.values()))
+            decide.on_look(still_open, sum(runs.values()) - before, max(runs.values()))
+        return needed
 
 
 def _measured(experiment: Experiment, measured: Measured, effort: Effort) -> Results:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from airwnd.study.reader import schema as schema_of
 from airwnd.study.reproduce.claims import ClaimsFile
 from airwnd.study.reproduce.design import ExperimentFile
 from airwnd.study.reproduce.paper import PaperFile
-from airwnd.study.reproduce.reader import schema as schema_of
 
 _FILES = {"experiment": ExperimentFile, "claims": ClaimsFile, "paper": PaperFile}
 

@@ -169,7 +169,7 @@ def copy(folders: Sequence[Path], target: Path) -> list[Path]:
 def _claims(folder: Path) -> dict[str, str]:
     """Return the claims that an experiment judges, with the texts in its own file."""
     path = folder / _CLAIMS
-    entries = _table(path).get("claim", []) if path.is_file() else []
+    entries = _table(path if path.is_file() else folder / _FILE).get("claim", [])
     return {str(each.get("id", "")): str(each.get("text", "")) for each in entries if isinstance(each, dict)}
 
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from airwnd.study.reproduce.claims import Check, ClaimResult, Finding
 from airwnd.study.reproduce.expression import Place
-from airwnd.study.reproduce.statistics import CONFIDENCE
 from airwnd.study.reproduce.verdict import Verdict
+from airwnd.study.statistics import CONFIDENCE
 
 
 @dataclass(frozen=True, slots=True)

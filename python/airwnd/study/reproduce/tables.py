@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from airwnd.study.reproduce.measure import Measure
 from airwnd.study.reproduce.regions import SetUp
 from airwnd.study.reproduce.runner import Results
-from airwnd.study.reproduce.statistics import Interval
+from airwnd.study.statistics import Interval
 from airwnd.text.quantities import csv_cells
 
 if TYPE_CHECKING:
-    from airwnd.study.reproduce.space import Setting
+    from airwnd.study.space import Setting
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from airwnd.study.reproduce.claims import CheckResult, ClaimResult, Finding
 from airwnd.study.reproduce.measure import Measure
 from airwnd.study.reproduce.regions import setup_text
 from airwnd.study.reproduce.runner import Results
-from airwnd.study.reproduce.statistics import MIN_SEEDS
 from airwnd.study.reproduce.tables import side_by_side
 from airwnd.study.reproduce.verdict import Verdict, together
 from airwnd.study.reproduce.words import (
@@ -22,6 +21,7 @@ from airwnd.study.reproduce.words import (
     setups_text,
     spread_of_findings,
 )
+from airwnd.study.statistics import MIN_SEEDS
 from airwnd.text.terminal import Column, print_wrapped, sheets
 
 _STYLES = {
@@ -98,7 +98,9 @@ def _side_by_side(results: Results, measure: Measure, console: Console) -> None:
         return
     unit = f" ({measure.unit})" if measure.unit else ""
     spread = " ± half of the 95 % interval" if results.effort.seeds >= MIN_SEEDS else ""
-    print_wrapped(f"{measure.label}{unit}: paper | ours{spread}", console, "bold")
+    has_paper = any(cell.paper is not None for _, row in layout.rows for cell in row)
+    sources = "paper | ours" if has_paper else "ours"
+    print_wrapped(f"{measure.label}{unit}: {sources}{spread}", console, "bold")
     heads = [
         Column(head, [names[index] for names, _ in layout.rows], is_name=True)
         for index, head in enumerate(layout.heads)
@@ -108,8 +110,11 @@ def _side_by_side(results: Results, measure: Measure, console: Console) -> None:
         cells = [row[index] for _, row in layout.rows]
         papers = [cell.paper_text for cell in cells]
         ours = [f"{cell.ours_text} {cell.spread_text}".strip() for cell in cells]
-        head = "\n".join([*textwrap.wrap(label, _LABEL), "paper"])
-        pairs.append([Column(head, papers, style="dim"), Column("ours", ours)])
+        head = textwrap.wrap(label, _LABEL)
+        if has_paper:
+            pairs.append([Column("\n".join([*head, "paper"]), papers, style="dim"), Column("ours", ours)])
+        else:
+            pairs.append([Column("\n".join(head) or "ours", ours)])
     sheets(heads, pairs, console)
 
 

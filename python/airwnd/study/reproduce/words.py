@@ -7,8 +7,8 @@ from airwnd.scenario.scenario import as_toml
 from airwnd.study.reproduce.claims import Check, CheckResult, ClaimResult, Finding
 from airwnd.study.reproduce.expression import Place
 from airwnd.study.reproduce.runner import Effort
-from airwnd.study.reproduce.statistics import Interval
 from airwnd.study.reproduce.verdict import Verdict
+from airwnd.study.statistics import Interval
 
 
 def count_text(number: int, thing: str) -> str:

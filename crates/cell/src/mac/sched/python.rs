@@ -19,7 +19,7 @@ impl Described<Class> for dyn Scheduler {
 Python: a downlink scheduler written as a class in Python.
 
 `{kind = \"python\", class = \"mine.py:Mine\", window = 99}` runs the class `Mine`, a subclass of
-`airwnd.DownlinkScheduler`, from the file mine.py in the scenario's folder. It is executed only with `--allow-code` (in
-Python: `allow_code=True`). All other keys are arguments of the constructor; docs/how-to/write-a-plugin.md has a
+`airwnd.DownlinkScheduler`, from the file mine.py in the scenario's folder. It is executed only with `--code mine.py`
+(in Python: `allow_code=True`). All other keys are arguments of the constructor; docs/how-to/write-a-plugin.md has a
 complete example.";
 }

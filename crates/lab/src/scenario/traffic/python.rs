@@ -79,6 +79,6 @@ Python: a traffic source written as a class in Python.
 
 `traffic = {kind = \"python\", class = \"mine.py:Mine\", transport = \"udp\", rate_bps = 1e6}` runs the class `Mine`, a
 subclass of `airwnd.TrafficSource`, from the file mine.py in the scenario's folder. It is executed only with
-`--allow-code` (in Python: `allow_code=True`). All keys but `transport` and `ends` are arguments of the constructor;
+`--code mine.py` (in Python: `allow_code=True`). All keys but `transport` and `ends` are arguments of the constructor;
 docs/how-to/write-a-plugin.md has a complete example.";
 }

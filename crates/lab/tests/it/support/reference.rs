@@ -155,7 +155,7 @@ fn tcp() -> String {
     let mut page = format!(
         "# TCP stacks (`[tcp]`)\n\nThis page lists the parameters of the TCP endpoints and their values in each \
          stack. `stack` selects a column (default: {}); any other key of `[tcp]` overrides one row. [Models and their \
-         limits](limits.md#tcp) lists the deviations of a stack from the RFCs.\n\n",
+         limits](limits.md#other-limits) lists the deviations of a stack from the RFCs.\n\n",
         stack.default.as_ref().map_or(String::new(), value),
     );
     let stacks: Vec<String> = Stack::ALL.iter().map(|stack| format!("`{}`", stack.word())).collect();
@@ -413,19 +413,23 @@ fn limits_page() -> String {
         "# Models and their limits\n\n\
          This page lists where results differ from a standard, a paper or a reference program, and what is not \
          modelled. The {} limits that change results of ordinary scenarios by several per cent or more come first, \
-         then {} others by topic, the important ones of each first. `airwnd explain --limits` prints the table, \
-         `airwnd explain --limits NAME` the entries of a topic or about a word. The code marks its place with `//= \
-         exception <id>`. [Validation](../validation.md) shows how well results agree with ns-3 and Linux.\n\n\
+         then a table of {} others by topic, the important ones of each first. `airwnd explain --limits` prints the \
+         table, `airwnd explain --limits NAME` the entries of a topic or about a word, with source and reason. The \
+         code marks its place with `//= exception <id>`. [Validation](../validation.md) shows how well results agree \
+         with ns-3 and Linux.\n\n\
          ## Limits that change conclusions\n\n",
         first.len(),
         others.len(),
     );
     first.iter().for_each(|limit| entry(&mut page, limit));
+    page += "## Other limits\n\n| Limit | Topic | Difference | Affects | Effect |\n|---|---|---|---|---|\n";
     for (topic, heading) in LIMIT_TOPICS {
-        write!(page, "## {heading}\n\n").unwrap();
-        others.iter().filter(|limit| limit.topic == topic).for_each(|limit| entry(&mut page, limit));
+        for Limit { id, differs, affects, effect, .. } in others.iter().filter(|limit| limit.topic == topic) {
+            let texts = [differs, affects, effect].map(|text| cell(text)).join(" | ");
+            writeln!(page, "| <a id=\"{id}\"></a>{id} | {heading} | {texts} |").unwrap();
+        }
     }
-    page + ORIGIN
+    page + "\n" + ORIGIN
 }
 
 /// Formats a JSON value as in a scenario.

@@ -42,10 +42,8 @@ from msgspec import Meta
 
 from airwnd._native import ScenarioError
 from airwnd.scenario.scenario import Scenario
-from airwnd.study.reproduce.axis import Axis, AxisEntry, Level
-from airwnd.study.reproduce.design import Experiment
-from airwnd.study.reproduce.expression import Expression
-from airwnd.study.reproduce.reader import (
+from airwnd.study.axis import Axis, AxisEntry, Level
+from airwnd.study.reader import (
     Entry,
     Id,
     Mistake,
@@ -57,8 +55,10 @@ from airwnd.study.reproduce.reader import (
     one_of,
     placed,
 )
+from airwnd.study.reproduce.design import Experiment
+from airwnd.study.reproduce.expression import Expression
 from airwnd.study.reproduce.regions import SetUp
-from airwnd.study.reproduce.space import Setting
+from airwnd.study.space import Setting
 from airwnd.support.errors import InputError
 
 FILE = "likeliest.toml"

@@ -15,9 +15,9 @@ from airwnd.study.reproduce.likeliest.race import OutOfTimeError
 from airwnd.study.reproduce.likeliest.study import Found, Runs
 from airwnd.study.reproduce.regions import SetUp
 from airwnd.study.reproduce.report import VERDICTS
-from airwnd.study.reproduce.space import ABSENT, Setting
-from airwnd.study.reproduce.statistics import MIN_SEEDS
 from airwnd.study.reproduce.verdict import Verdict, over_setups
+from airwnd.study.space import ABSENT, Setting
+from airwnd.study.statistics import MIN_SEEDS
 from airwnd.support.files import read_text
 
 MISSING = "missing"

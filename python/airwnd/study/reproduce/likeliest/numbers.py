@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
+from airwnd.study.reader import Mistake, placed
 from airwnd.study.reproduce.expression import Expression
 from airwnd.study.reproduce.likeliest.choices import FILE, Choices, Member, Stated, closed_places
-from airwnd.study.reproduce.reader import Mistake, placed
-from airwnd.study.reproduce.space import ABSENT
+from airwnd.study.space import ABSENT
 from airwnd.support.errors import InputError
 
 

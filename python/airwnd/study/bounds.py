@@ -1,7 +1,7 @@
 """Interval arithmetic: the range of possible values of a column, and of expressions over columns.
 
 A confidence interval is clipped to this range, for example at a delay of 0 or a fairness index of 1
-(:func:`airwnd.study.reproduce.statistics.interval`).
+(:func:`airwnd.study.statistics.interval`).
 """
 
 import itertools

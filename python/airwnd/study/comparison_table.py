@@ -5,8 +5,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from airwnd.plots.category import texts
-from airwnd.study.reproduce.statistics import MIN_SEEDS, Interval
-from airwnd.study.sweeps.comparison import Difference
+from airwnd.study.comparison import Difference
+from airwnd.study.statistics import MIN_SEEDS, Interval
 from airwnd.text.terminal import Column, console, number, plain, print_wrapped, sheet
 from airwnd.vocabulary.columns import tables
 

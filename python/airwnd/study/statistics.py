@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from airwnd.study.reproduce.bounds import ANY, Bounds
+from airwnd.study.bounds import ANY, Bounds
 from airwnd.support.errors import InputError
 from airwnd.support.student import half_width
 

@@ -2,11 +2,13 @@
 
 import math
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 from random import Random
 
-from airwnd.study.sweeps.axes import Axis
 from airwnd.support.errors import InputError
+
+_STEP = re.compile(r"\[([^]]*)]|([^.\[]+)")
 
 _FORM = "KEY=LOW..HIGH:N or KEY=log:LOW..HIGH:N, as in rlc.queue.buffer=10KiB..1MiB:20"
 _MAX_POINTS = 1_000_000
@@ -24,7 +26,31 @@ _UNITS = (
 )
 
 
-def draw(text: str, sample_seed: int) -> Axis:
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Random values of a key.
+
+    Attributes
+    ----------
+    key
+        Dotted key, as in ``flow[0].rwnd``.
+    spec
+        ``LOW..HIGH:N`` or ``log:LOW..HIGH:N``.
+    values
+        The values drawn, as texts with their unit.
+    """
+
+    key: str
+    spec: str
+    values: tuple[str, ...]
+
+
+def steps(key: str) -> tuple[str, ...]:
+    """Return the parts of a key, as of ``flow[0].rwnd`` or ``flow.0.rwnd``; brackets may contain dots."""
+    return tuple(within or step for within, step in _STEP.findall(key))
+
+
+def draw(text: str, sample_seed: int) -> Drawn:
     """Parse ``KEY=LOW..HIGH:N`` and draw N values, uniformly or uniformly in the logarithm.
 
     Each key has its own random stream: the draws of a key do not depend on other keys, and a draw of more
@@ -50,11 +76,10 @@ def draw(text: str, sample_seed: int) -> Axis:
     step = Decimal(1).scaleb(-digits)
     first, last = int(low / step), int(high / step)
     # Equivalent spellings of a key, such as `ue[0].count` and `ue.0.count`, have the same stream.
-    axis = Axis("random", key, ())
-    stream = Random(f"{sample_seed} {'.'.join(axis.steps)}")  # noqa: S311
+    stream = Random(f"{sample_seed} {'.'.join(steps(key))}")  # noqa: S311
     pick = _logarithmic if log else _uniform
     values = [f"{step * pick(stream.random(), first, last):f}{unit}" for _ in range(int(points))]
-    return Axis("random", key, tuple(values), rest.strip())
+    return Drawn(key, rest.strip(), tuple(values))
 
 
 def _uniform(chance: float, first: int, last: int) -> int:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from airwnd.results.selection import check_key, named, only, plain, values_of
-from airwnd.study.reproduce.statistics import Interval, interval
+from airwnd.results.selection import check_key, equal, named, only, plain, values_of
+from airwnd.study.statistics import Interval, interval
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,15 +79,13 @@ def compare(  # noqa: PLR0913 (keywords of a public function)
         reference = meant[0]
         settings = rows.select(others).unique(maintain_order=True).to_dicts() if others else [{}]
         for setting in settings:
-            here = (
-                rows.filter(pl.all_horizontal(pl.col(key) == value for key, value in setting.items()))
-                if setting
-                else rows
-            )
-            base = here.filter(pl.col(by) == reference).select("seed", base="value").unique("seed")
+            here = rows.filter(equal(list(setting), list(setting.values()))) if setting else rows
+            # The reference may be without a key that others have, such as a parameter of theirs.
+            same = [pl.col(key).eq_missing(value) | pl.col(key).is_null() for key, value in setting.items()]
+            base = rows.filter(equal([by], [reference]), *same).select("seed", base="value").unique("seed")
             for value in (reference, *(each for each in there if each != reference)):
                 own = (
-                    here.filter(pl.col(by) == value)
+                    here.filter(equal([by], [value]))
                     .unique("seed")
                     .join(base, on="seed", maintain_order="left")
                 )

@@ -1,4 +1,4 @@
-"""The space of an experiment's axes: where each axis exists, and all settings.
+"""The space of a study's axes: where each axis exists, and all settings.
 
 An axis with ``when = { method = ["drwa"] }`` exists where the axis ``method`` exists and has the level
 ``drwa``. A setting has `ABSENT` in place of the level of an axis that does not exist there, so that one run
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
-from airwnd.study.reproduce.axis import Axis
-from airwnd.study.reproduce.reader import Mistake, placed
+from airwnd.study.axis import Axis
+from airwnd.study.reader import Mistake, placed
 
 Setting = tuple[str, ...]
 """The name of one level per axis, in the order of the axes; `ABSENT`: the axis does not exist there."""
@@ -107,6 +107,9 @@ class Space:
     def settings(self) -> Iterator[Setting]:
         """Yield all settings; the last axis changes fastest."""
         combined = itertools.product(*(axis.names for axis in self.axes))
+        if not any(axis.when for axis in self.axes):
+            yield from combined
+            return
         names = [axis.name for axis in self.axes]
         yield from dict.fromkeys(self.setting(dict(zip(names, levels, strict=True))) for levels in combined)
 
