@@ -161,6 +161,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "group": None,
             "where": None,
             "labels": None,
+            "spread": "interval",
             "x_scale": "auto",
             "size": None,
         },

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
 from airwnd import InputError, Scenario, Sweep, sweep
@@ -111,7 +112,7 @@ def test_two_seeds_have_no_interval(data: Sweep) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "by: name the key to compare; swept are flow[0].cc, ue[0].count"),
+        ([], "name the key to compare by --by KEY (in Python: by); swept are flow[0].cc, ue[0].count"),
         (["--by", "cc"], "by cc: not a swept key; there are flow[0].cc, ue[0].count"),
         (["--by", KEY, "--to", "reno"], "to reno: not a value of flow[0].cc; there are cubic, vegas"),
         (["--by", KEY, "--column", "goodputs_kbps"], "did you mean `goodput_kbps`"),
@@ -149,11 +150,34 @@ def points(axes: Axes) -> dict[str, tuple[float, float]]:
     return found
 
 
-def test_a_frontier_has_the_means_and_their_ellipses(data: Sweep) -> None:
-    figure = data.plot_frontier(KEY, where={OTHER: 2}, labels={"vegas": "TCP Vegas"})
+def test_a_frontier_has_the_means_and_their_intervals(data: Sweep) -> None:
+    (axes,) = data.plot_frontier(KEY, where={OTHER: 2}).axes
+    assert "95% CI" in axes.get_ylabel()
+    rows = data.runs.filter((pl.col(OTHER) == 2) & (pl.col(KEY) == "vegas"))
+    bars = [bar for bar in axes.collections if isinstance(bar, LineCollection)][2:]
+    for place, (column, bar) in enumerate(zip(("delay_ms_mean", "goodput_kbps"), bars, strict=True)):
+        found = interval(rows[column].to_list())
+        ends = bar.get_segments()[0][:, place]
+        assert ends == pytest.approx((found.low, found.high))
+
+
+def test_a_point_stands_for_a_combination_of_values(data: Sweep) -> None:
+    (axes,) = data.plot_frontier([KEY, OTHER]).axes
+    found = points(axes)
+    assert list(found) == ["cubic, 1", "cubic, 2", "vegas, 1", "vegas, 2"]
+    differences = {each.value: each for each in data.compare([KEY, OTHER], "vegas, 1", ["goodput_kbps"])}
+    assert [*differences] == ["vegas, 1", "cubic, 1", "cubic, 2", "vegas, 2"]
+    assert differences["vegas, 1"].difference is None
+    for value, (_, y) in found.items():
+        assert differences[value].mean.mean == pytest.approx(y)
+
+
+def test_a_frontier_has_ellipses_of_one_standard_deviation(data: Sweep) -> None:
+    figure = data.plot_frontier(KEY, where={OTHER: 2}, labels={"vegas": "TCP Vegas"}, spread="deviation")
     (axes,) = figure.axes
     found = points(axes)
     assert list(found) == ["cubic", "TCP Vegas"]
+    assert "one standard deviation" in " ".join(axes.get_ylabel().split())
     rows = data.runs.filter((pl.col(OTHER) == 2) & (pl.col(KEY) == "vegas"))
     values = rows.select("delay_ms_mean", "goodput_kbps").to_numpy()
     assert found["TCP Vegas"] == pytest.approx(tuple(values.mean(axis=0)))
@@ -166,7 +190,11 @@ def test_a_frontier_has_the_means_and_their_ellipses(data: Sweep) -> None:
 
 def test_wrong_arguments_of_a_frontier_are_one_line(data: Sweep) -> None:
     for arguments, message in (
-        ({"by": KEY}, "ue\\[0\\].count has several values"),
+        (
+            {"by": KEY},
+            r"ue\[0\].count has several values, 1, 2: select one by --where ue\[0\].count=VALUE",
+        ),
+        ({"by": KEY, "where": {OTHER: 1}, "spread": "ellipse"}, "spread: expected 'interval' or 'deviation'"),
         ({"by": "cc"}, "by cc: not a swept key"),
         (
             {"by": KEY, "where": {OTHER: 1}, "labels": {"reno": "Reno"}},
@@ -181,6 +209,20 @@ def test_wrong_arguments_of_a_frontier_are_one_line(data: Sweep) -> None:
 def test_the_picture_is_written(cli: Cli, folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "frontier.svg"
     result = cli("plot", "frontier", folder, "--where", "ue[0].count=1", "--label", "cubic=CUBIC", "-o", out)
+    assert result.returncode == 0, result.stderr
+    result = cli(
+        "plot",
+        "frontier",
+        folder,
+        "--by",
+        KEY,
+        "--by",
+        OTHER,
+        "--spread",
+        "deviation",
+        "-o",
+        tmp_path / "b.svg",
+    )
     assert result.returncode == 0, result.stderr
     assert "CUBIC" in out.read_text()
 

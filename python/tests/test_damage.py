@@ -610,7 +610,7 @@ def here(file: Path, wire: Scenario) -> Path:
     [
         (("--out", "wire.json"), "wire.json: is a file; expected a folder for the run"),
         (("--out", "wire.json/run"), "wire.json: is a file; expected a folder"),
-        (("--out", "/proc/run"), "/proc: No such file or directory"),
+        (("--out", "/proc/run"), "/proc: cannot be written: its file system takes no new files"),
         (
             ("--out", "run"),
             'run: holds another run: duration is "1s" there and "500000min" here; choose another folder, or',
@@ -626,7 +626,7 @@ def here(file: Path, wire: Scenario) -> Path:
         (("--force",), "--force requires --out"),
         (("--pcap", "nowhere/run.pcapng"), "nowhere/run.pcapng: there is no folder nowhere; make it first"),
         (("--pcap", "notes"), "notes: is a folder; expected the name of a file"),
-        (("--pcap", "/proc/x.pcapng"), "/proc: No such file or directory"),
+        (("--pcap", "/proc/x.pcapng"), "/proc: cannot be written: its file system takes no new files"),
     ],
 )
 def test_the_output_path_is_checked_before_the_run(
@@ -655,7 +655,7 @@ def test_the_output_path_is_checked_before_the_run(
         (("view", "nowhere", "--out", "notes"), "notes: a folder; expected the name of a page"),
         (
             ("sweep", "wire.json", *ENDLESS, "--grid", "link[0].queue=1,2", "--out", "/proc/x"),
-            "/proc/x: No such file or directory",
+            "/proc/x: cannot be written: its file system takes no new files",
         ),
         (("reproduce", "arwa-2019/table6", "--out", "wire.json"), "wire.json: is a file; expected a folder"),
     ],

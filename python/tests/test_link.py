@@ -24,7 +24,7 @@ from airwnd.link.summary import Tallies, accounting, show, timing, warnings
 from airwnd.link.wire import UNLIMITED_QUEUE, Wire, member, scenario_of
 from airwnd.support.errors import InputError
 
-from .conftest import Cli
+from .conftest import ROOT, Cli
 
 CELL = """\
 name = "street"
@@ -551,6 +551,23 @@ def test_the_other_end_of_mahimahi_is_this_machine_if_possible(
         monkeypatch.setenv("MAHIMAHI_BASE", base)
     assert call(*options, "mm-delay", "5", "true")[0] == 0
     assert engine.request["end"]["kind"] == kind
+
+
+@pytest.mark.parametrize("user", [0, 1000])
+def test_the_command_of_the_guide_has_a_server_for_every_user(
+    engine: Engine, call: Call, monkeypatch: pytest.MonkeyPatch, user: int
+) -> None:
+    """The name `server`, to which its command connects, is that of a namespace with a server."""
+    guide = (ROOT / "docs" / "how-to" / "replace-mahimahi.md").read_text(encoding="utf-8")
+    (line,) = (each for each in guide.replace("\\\n", "").splitlines() if "mm-delay 20 mm-link nyc" in each)
+    words = shlex.split(line)
+    assert words[:2] == ["airwnd", "link"]
+    assert words[-1].startswith("http://server/")
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.delenv("MAHIMAHI_BASE", raising=False)
+    assert call(*words[2:])[0] == 0
+    end = engine.request["end"]
+    assert (end["kind"], end["command"][-1]) == ("namespace", "80")
 
 
 def test_mm_link_writes_logs_and_may_replay_once(

@@ -19,7 +19,7 @@ from airwnd import InputError
 from airwnd.study.batch import Processes
 from airwnd.study.reproduce import report, terminal
 from airwnd.study.reproduce.design import Experiment
-from airwnd.study.reproduce.runner import Effort, Results, reproduce
+from airwnd.study.reproduce.runner import Effort, Results, check, reproduce
 from airwnd.study.reproduce.search import find, name_of
 from airwnd.study.reproduce.verdict import Verdict
 from airwnd.study.space import Setting
@@ -60,7 +60,7 @@ def test_every_setting_is_run_with_every_seed(folder: Path, tmp_path: Path) -> N
     assert found.readings.values.select("users", "method", "seed").rows() == [
         (users, method, seed) for users in "23" for method in ("drwa", "autotuning") for seed in (1, 2, 3)
     ]
-    assert found.runs == 12
+    assert found.runs == check(found.experiment, found.effort) == 12
     assert len(list((tmp_path / "out" / "runs").iterdir())) == 12
     assert found.reused == 0
     verdicts = {claim.claim.id: claim.verdict for claim in found.claims()}
@@ -96,6 +96,7 @@ def test_levels_that_select_flows_share_a_run(folder: Path, tmp_path: Path) -> N
     (folder / "experiment.toml").write_text(text, encoding="utf-8")
     found = results(folder, tmp_path / "out")
     assert found.runs == len(list((tmp_path / "out" / "runs").iterdir())) == 4
+    assert check(found.experiment, found.effort) == 4, "known before the first run"
     for users in ("2", "3"):
         for seed in (1, 2):
             run = found.experiment.scenario.with_({"ue[0].count": int(users)}).run(seed)
@@ -147,8 +148,11 @@ def test_a_truncated_file_is_run_again(folder: Path, tmp_path: Path) -> None:
 
 def test_jobs_do_not_change_the_results(folder: Path, tmp_path: Path, cli: Cli) -> None:
     for jobs in ("1", "2"):
-        done = cli("reproduce", folder, "--seeds", "2", "--jobs", jobs, "--out", tmp_path / jobs)
+        done = cli(
+            "reproduce", folder, "--seeds", "2", "--jobs", jobs, "--out", tmp_path / jobs, "--progress"
+        )
         assert done.returncode == 0, done.stderr
+        assert f"{NAME}, 8 runs" in done.stderr
     one, two = tmp_path / "1" / NAME, tmp_path / "2" / NAME
     names = sorted(path.name for path in one.iterdir() if path.suffix in (".csv", ".svg", ".png"))
     assert names == ["results.csv", "throughput.png", "throughput.svg"]

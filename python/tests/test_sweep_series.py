@@ -212,7 +212,7 @@ def test_keys_without_a_place_are_an_error(base: Scenario, tmp_path: Path) -> No
         out=tmp_path,
     )
     found = Sweep.load(tmp_path)
-    with pytest.raises(InputError, match=r"ue\[0\].count has several values: select one by where, or name"):
+    with pytest.raises(InputError, match=r"ue\[0\].count has several values, 1, 2: select one by --where"):
         found.plot_series()
     assert len(lines(found.plot_series(by=[KEY, "ue[0].count"]))) == 4
     figure = found.plot_series(where={"ue[0].count": 2})

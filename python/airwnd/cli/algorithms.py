@@ -278,13 +278,16 @@ def _explain_section(section: "Section", *, every: bool) -> None:
 
 
 def _explain_parameter(parameter: "Parameter", name: str) -> None:
+    from airwnd.vocabulary.algorithms import family
+
     unit = "" if parameter.unit in {"1", "word", "text"} else f" [{parameter.unit}]"
     _heading(name, f"{unit}  {parameter.meaning}", 2, 6)
     facts = [_default(parameter)]
     if parameter.range:
         facts.append(f"{parameter.range[0]} to {parameter.range[1]}")
     if parameter.family:
-        facts.append(f"algorithms: `airwnd list {parameter.family}`")
+        kinds = ", ".join(member.name for member in family(parameter.family).members)
+        facts.append(f"one of {kinds}: `airwnd list {parameter.family}`")
     if parameter.level != "basic":
         facts.append(parameter.level)
     _paragraph(f"{'; '.join(facts)}; source: {parameter.source}", 6, 8)

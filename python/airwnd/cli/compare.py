@@ -14,10 +14,15 @@ from airwnd.cli.options import pairs
 @click.option(
     "--by",
     metavar="KEY",
+    multiple=True,
     shell_complete=completion.swept,
-    help="Swept key whose values are compared; default: the only one.",
+    help="Swept key whose values are compared; repeated, the combinations are. Default: the only one.",
 )
-@click.option("--to", metavar="VALUE", help="Value that the others are compared to; default: the first.")
+@click.option(
+    "--to",
+    metavar="VALUE",
+    help="Value or combination that the others are compared to, as in 'prague, dualpi2'; default: the first.",
+)
 @click.option(
     "--column",
     "columns",
@@ -40,7 +45,7 @@ from airwnd.cli.options import pairs
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compare(
     folder: Path,
-    by: str | None,
+    by: tuple[str, ...],
     to: str | None,
     columns: tuple[str, ...],
     group: str | None,
@@ -56,7 +61,7 @@ def compare(
     from airwnd.study.sweep import Sweep
 
     sweep = Sweep.load(folder)
-    found = sweep.compare(by, to, columns or None, group=group, where=pairs("where", where))
+    found = sweep.compare(by or None, to, columns or None, group=group, where=pairs("where", where))
     if as_json:
         click.echo(json.dumps({"seeds": sweep.seeds, "differences": [encoded(each) for each in found]}))
         return

@@ -542,8 +542,10 @@ def sweep(
 @click.option(
     "--by",
     metavar="KEY",
+    multiple=True,
     shell_complete=completion.swept,
-    help="Swept key with a point for each value; default: the first.",
+    help="Draw a point for each value of this swept key; may be repeated. Default: the first with several "
+    "values.",
 )
 @click.option(
     "--x",
@@ -565,6 +567,14 @@ def sweep(
 @LABEL
 @GROUP
 @click.option(
+    "--spread",
+    type=click.Choice(["interval", "deviation"]),
+    default="interval",
+    show_default=True,
+    help="interval: 95 % confidence interval of each mean. deviation: ellipse of one standard deviation of "
+    "the runs.",
+)
+@click.option(
     "--x-scale",
     type=click.Choice(["auto", "linear", "log"]),
     default="auto",
@@ -575,18 +585,19 @@ def sweep(
 @_out("frontier.svg")
 def frontier(
     folder: Path,
-    by: str | None,
+    by: tuple[str, ...],
     x: str,
     y: str,
     where: tuple[str, ...],
     label: tuple[str, ...],
     group: str | None,
+    spread: "Literal['interval', 'deviation']",
     x_scale: "Literal['auto', 'linear', 'log']",
     width: str | None,
     height: float | None,
     out: Path,
 ) -> None:
-    """Draw throughput against delay: a point for each value of a swept key, with an ellipse over the seeds.
+    """Draw throughput against delay: a point for each value of a swept key, the mean over the seeds.
 
     FOLDER is a data set written by `airwnd sweep FILE --seeds N --out FOLDER`.
     """
@@ -595,12 +606,13 @@ def frontier(
 
     check(out)
     figure = Sweep.load(folder).plot_frontier(
-        by,
+        by or None,
         x,
         y,
         group=group,
         where=pairs("where", where),
         labels=pairs("label", label),
+        spread=spread,
         x_scale=x_scale,
         size=_size(width, height),
     )

@@ -28,7 +28,7 @@ from airwnd.cli.options import (
 )
 from airwnd.support.files import check_folder, write_atomically
 from airwnd.support.locks import locked
-from airwnd.text.quantities import seconds_text
+from airwnd.text.quantities import counted, seconds_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -158,14 +158,14 @@ def reproduce(
         )
         for folder, experiment in zip(folders, experiments, strict=True)
     ]
-    for experiment, effort in zip(experiments, efforts, strict=True):
-        runner.check(experiment, effort)
+    runs = list(map(runner.check, experiments, efforts))
     papers = search.papers()
     out = out / _folder_of(settings) if settings else out
     check_folder(out)
     done = []
     for number, (experiment, effort) in enumerate(zip(experiments, efforts, strict=True), start=1):
-        title = f"{number}/{len(experiments)} {experiment.name}" if len(experiments) > 1 else experiment.name
+        place = f"{number}/{len(experiments)} " if len(experiments) > 1 else ""
+        title = f"{place}{experiment.name}, {counted(runs[number - 1], 'run')}"
         folder = out / experiment.name
         with batch_bar(title, folder / "runs", progress) as update, reserved(folder):
             done.append(runner.reproduce(experiment, effort, folder, pool, update))

@@ -11,6 +11,8 @@ from airwnd.support.student import half_width
 _CONFIDENCE = 0.95
 #: Minimum number of seeds for a spread: with two values, Student's t is too wide to be informative.
 MIN_SEEDS = 3
+#: The interval in a picture.
+CI = f"{_CONFIDENCE:.0%} CI"
 
 
 def half_widths(counts: NDArray[np.uint32], deviations: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -28,10 +30,10 @@ def half_widths(counts: NDArray[np.uint32], deviations: NDArray[np.float64]) -> 
     return np.where(counts >= MIN_SEEDS, quantile * deviations / np.sqrt(np.maximum(counts, 1)), 0.0)
 
 
-def note(counts: Sequence[int]) -> str:
-    """Describe means over these numbers of seeds, with the confidence level; empty for a single seed."""
+def note(counts: Sequence[int], spread: str = CI) -> str:
+    """Describe means over these numbers of seeds, and the spread around them; empty for a single seed."""
     minimum, maximum = min(counts), max(counts)
     if maximum == 1:
         return ""
     seeds = f"{maximum} seeds" if minimum == maximum else f"{minimum} to {maximum} seeds"
-    return f"mean of {seeds}" + (f", {_CONFIDENCE:.0%} CI" if maximum >= MIN_SEEDS else "")
+    return f"mean of {seeds}" + (f", {spread}" if maximum >= MIN_SEEDS else "")

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from airwnd.plots import axis, category, interval, style
-from airwnd.results.selection import check_key, equal, in_order, only, values_of
+from airwnd.results.selection import check_key, equal, in_order, only, plain, values_of
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -145,9 +145,10 @@ def _filled(sweep: "SweepData", layout: Layout, rows: pl.DataFrame) -> Layout:
         if layout.facet is None and rest:
             layout, rest = replace(layout, facet=rest[0]), rest[1:]
     if rest:
+        shown = ", ".join(plain(value) for (value,) in in_order(rows, rest[:1]))
         raise InputError(
-            f"{rest[0]} has {count[rest[0]]} values but is not in the picture: name it as x, by or facet, "
-            "or select one value by where"
+            f"{rest[0]} has several values, {shown}, but is not in the picture: select one by "
+            f"--where {rest[0]}=VALUE, or name it by --x, --by or --facet (in Python: where, x, by, facet)"
         )
     return layout
 

@@ -189,7 +189,11 @@ def keys_of_lines(sweep: "SweepData", rows: pl.DataFrame, by: Sequence[str] | No
         check_key(sweep, key, "by")
     chosen = tuple(by or wide[:1])
     if rest := [key for key in wide if key not in chosen]:
-        raise InputError(f"{rest[0]} has several values: select one by where, or name it as by")
+        values = ", ".join(plain(value) for (value,) in in_order(rows, rest[:1]))
+        raise InputError(
+            f"{rest[0]} has several values, {values}: select one by --where {rest[0]}=VALUE, or add "
+            f"--by {rest[0]} (in Python: where, by)"
+        )
     return chosen
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from airwnd.plots.category import texts
 from airwnd.results.selection import check_key, equal, named, only, plain, values_of
 from airwnd.study.statistics import Interval, interval
 from airwnd.support.errors import InputError
@@ -27,7 +28,7 @@ class Difference:
     setting
         Values of the other keys.
     value
-        The value of the compared key.
+        The value of the compared key; of several keys, their short texts, as in ``"prague, dualpi2"``.
     table, column
         Column of the results.
     mean
@@ -56,7 +57,7 @@ class Difference:
 
 def compare(  # noqa: PLR0913 (keywords of a public function)
     sweep: "SweepData",
-    by: str | None = None,
+    by: str | Sequence[str] | None = None,
     to: object = None,
     columns: Sequence[str] | None = None,
     *,
@@ -64,13 +65,17 @@ def compare(  # noqa: PLR0913 (keywords of a public function)
     where: Mapping[str, object] | None = None,
 ) -> list[Difference]:
     """Compare the values of a key; :meth:`airwnd.Sweep.compare` documents the arguments."""
-    by = by or _compared(sweep, where or {})
-    check_key(sweep, by, "by")
-    others = [key for key in sweep.keys if key != by]
+    keys = [by] if isinstance(by, str) else list(by or _compared(sweep, where or {}))
+    for key in keys:
+        check_key(sweep, key, "by")
+    others = [key for key in sweep.keys if key not in keys]
+    by = ", ".join(keys)
     found: list[Difference] = []
     for column in columns or (_COLUMNS if group is None else _COLUMNS_OF_GROUP):
         taken = values_of(sweep, column, group)
         rows = only(sweep, taken.rows, where or {}).drop_nulls("value")
+        if len(keys) > 1:
+            rows = rows.with_columns(_joined(rows, keys).alias(by))
         there = rows[by].unique(maintain_order=True).to_list()
         meant = there if to is None else named(there, to)
         if not meant:
@@ -107,9 +112,17 @@ def compare(  # noqa: PLR0913 (keywords of a public function)
     return found
 
 
-def _compared(sweep: "SweepData", where: Mapping[str, object]) -> str:
+def _joined(rows: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
+    """Return the combination of the keys' values in each row as one text."""
+    short = [texts(rows[key].unique(maintain_order=True)) for key in keys]
+    found = rows.select(keys).iter_rows()
+    return pl.Series([", ".join(map(dict.__getitem__, short, values)) for values in found])
+
+
+def _compared(sweep: "SweepData", where: Mapping[str, object]) -> list[str]:
     """Return the key to compare: the only one left."""
     free = [key for key in sweep.keys if key not in where]
     if len(free) != 1:
-        raise InputError(f"by: name the key to compare; swept are {', '.join(sweep.keys) or 'seeds only'}")
-    return free[0]
+        there = f"; swept are {', '.join(sweep.keys)}" if sweep.keys else ", but only seeds are swept"
+        raise InputError(f"name the key to compare by --by KEY (in Python: by){there}")
+    return free

@@ -368,36 +368,36 @@ class Sweep(SweepData):
         )
 
     @checked(
-        by=TEXT | NONE,
+        by=TEXT | SEVERAL | NONE,
         x=TEXT,
         y=TEXT,
         group=TEXT | NONE,
         where=MAPPING | NONE,
         labels=MAPPING | NONE,
+        spread=Kind("'interval' or 'deviation'", lambda value: value in ("interval", "deviation")),
         x_scale=Kind("'auto'", lambda value: value == "auto") | SCALE,
         size=SIZE | NONE,
     )
     def plot_frontier(  # noqa: PLR0913
         self,
-        by: str | None = None,
+        by: str | Sequence[str] | None = None,
         x: str = "delay_ms_mean",
         y: str = "goodput_kbps",
         *,
         group: str | None = None,
         where: Mapping[str, object] | None = None,
         labels: Mapping[str, str] | None = None,
+        spread: Literal["interval", "deviation"] = "interval",
         x_scale: Literal["auto", "linear", "log"] = "auto",
         size: "Size | None" = None,
     ) -> "Figure":
-        """Draw one result against another: a point for each value of a swept key.
-
-        Each point is the mean over the seeds, with an ellipse of one standard deviation around it from three
-        seeds on.
+        """Draw one result against another: a point for each value of a swept key, the mean over the seeds.
 
         Parameters
         ----------
         by
-            Key with a point for each value; ``None``: the first with several values.
+            Key, or keys, with a point for each combination of values; ``None``: the first with several
+            values.
         x, y
             Columns of `runs`, or of `flows`, as for :meth:`plot`.
         group
@@ -406,6 +406,9 @@ class Sweep(SweepData):
             Values by key: only runs with these values are drawn.
         labels
             Names in the picture by key or value, as for :meth:`plot`.
+        spread
+            Around each point, from three seeds on: ``"interval"``, the 95 % confidence intervals of both
+            means; ``"deviation"``, an ellipse of one standard deviation of the runs.
         x_scale
             ``"auto"``: logarithmic if the values spread unevenly over a decade or more.
         size
@@ -424,11 +427,20 @@ class Sweep(SweepData):
         from airwnd.plots.frontier import plot_frontier
 
         return plot_frontier(
-            self, by, x, y, group=group, where=where, labels=labels, x_scale=x_scale, size=size
+            self,
+            by,
+            x,
+            y,
+            group=group,
+            where=where,
+            labels=labels,
+            spread=spread,
+            x_scale=x_scale,
+            size=size,
         )
 
     @checked(
-        by=TEXT | NONE,
+        by=TEXT | SEVERAL | NONE,
         to=TEXT | REAL | FLAG | NONE,
         columns=SEVERAL | NONE,
         group=TEXT | NONE,
@@ -436,7 +448,7 @@ class Sweep(SweepData):
     )
     def compare(
         self,
-        by: str | None = None,
+        by: str | Sequence[str] | None = None,
         to: str | float | None = None,
         columns: Sequence[str] | None = None,
         *,
@@ -448,9 +460,10 @@ class Sweep(SweepData):
         Parameters
         ----------
         by
-            Key whose values are compared; ``None``: the only one.
+            Key whose values are compared, or keys whose combinations are; ``None``: the only one.
         to
-            Value that the others are compared to; ``None``: the first.
+            Value that the others are compared to, or combination, as in ``"prague, dualpi2"``; ``None``: the
+            first.
         columns
             Columns of `runs`, or of `flows`, as for :meth:`plot`; ``None``: goodput, delay and losses, and
             without `group` fairness.

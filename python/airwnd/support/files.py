@@ -1,6 +1,7 @@
 """Reading text files and pipes, writing files atomically, and checking output paths before long work."""
 
 import codecs
+import errno
 import os
 import stat
 from collections.abc import Iterable
@@ -136,13 +137,15 @@ def check_folder(folder: Path) -> None:
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file; expected a folder")
-    folder.mkdir(parents=True, exist_ok=True)
     probe = partial_path(folder / "probe")
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         probe.write_bytes(_PROBE)
     except OSError as error:
-        error.filename = str(folder)
-        raise
+        # For a folder whose parents exist, only a file system such as /proc reports this error.
+        is_fixed = error.errno == errno.ENOENT
+        why = "its file system takes no new files" if is_fixed else error.strerror
+        raise OSError(error.errno, f"cannot be written: {why}", str(folder)) from None
     finally:
         with suppress(OSError):
             probe.unlink()

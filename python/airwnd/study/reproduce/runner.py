@@ -173,8 +173,10 @@ class Results:
 MAX_RUNS = 1_000_000
 
 
-def check(experiment: Experiment, effort: Effort) -> None:
-    """Check, before the first run, that an experiment can be run.
+def check(experiment: Experiment, effort: Effort) -> int:
+    """Check, before the first run, that an experiment can be run; return its number of runs, 0 if measured.
+
+    Settings with the same scenario share their runs; seeds that are added later do not count.
 
     Raises
     ------
@@ -201,6 +203,7 @@ def check(experiment: Experiment, effort: Effort) -> None:
             raise InputError(f"{named}: the experiment is measured, not simulated")
         if scenarios == replace(experiment, overrides=()).scenarios(effort.changes):
             raise InputError(f"{named}: changes no run; the axes set the key, or it has this value")
+    return 0 if experiment.measured is not None else len({*scenarios.values()}) * effort.seeds
 
 
 def reproduce(  # noqa: PLR0913
