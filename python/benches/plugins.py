@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import airwnd
+from airwnd.plugins.permission import CodePolicy, applied
 from airwnd.plugins.registry import find
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "python-plugin"
@@ -116,8 +117,8 @@ def cost(family: str) -> str:
     text = text.replace("queue = 100\n", "") if family == "aqm" else text
     scenario = airwnd.Scenario.from_toml(text, str(EXAMPLE / "s.toml"), allow_code=True)
     ours, theirs = scenario.with_({key: built_in}), scenario.with_({key: python})
-    plugin = find(str(python["class"]), None, "{}", EXAMPLE, family)
-    plugin.load()
+    with applied(CodePolicy(allow=True)):
+        plugin = find(str(python["class"]), None, "{}", EXAMPLE, family)
     calls = 0
 
     def counted(method: Callable[..., object]) -> Callable[..., object]:
@@ -145,8 +146,8 @@ def main() -> None:
     """Measure and print the costs."""
     built_in = airwnd.Scenario.from_toml(WIRE, str(EXAMPLE / "wire.toml"), allow_code=True)
     python = built_in.with_({"flow[0].cc": {"kind": "python", "class": "newreno.py:NewReno"}})
-    plugin = find("newreno.py:NewReno", None, "{}", EXAMPLE)
-    plugin.load()
+    with applied(CodePolicy(allow=True)):
+        plugin = find("newreno.py:NewReno", None, "{}", EXAMPLE)
     kind: Any = plugin.kind
     acks: list[airwnd.Ack] = []
     own = kind.on_ack
