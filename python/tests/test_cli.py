@@ -44,16 +44,14 @@ def test_a_call_in_this_process_equals_a_process(
 
 def test_a_call_prints_the_warnings_of_a_command(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "airwnd.scenario.scenario.Scenario.load", lambda *_, **__: warnings.warn("late", stacklevel=1)
+        "airwnd.scenario.scenario.source_of", lambda *_, **__: warnings.warn("late", stacklevel=1)
     )
     done = cli("check", "s.toml")
     assert "UserWarning: late" in done.stderr
 
 
 def test_a_call_that_changes_the_process_fails(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "airwnd.scenario.scenario.Scenario.load", lambda *_, **__: monkeypatch.setenv("NEW", "1")
-    )
+    monkeypatch.setattr("airwnd.scenario.scenario.source_of", lambda *_, **__: monkeypatch.setenv("NEW", "1"))
     with pytest.raises(AssertionError, match=r"has changed \['environment variables'\]"):
         cli("check", "s.toml")
 
@@ -190,7 +188,7 @@ def test_an_unexpected_exception_is_one_line(
     def fail(*_: object, **__: object) -> None:
         raise raised
 
-    monkeypatch.setattr("airwnd.Scenario.load", fail)
+    monkeypatch.setattr("airwnd.scenario.scenario.source_of", fail)
     for debug in ([], ["--debug"]):
         done = cli(*debug, "check", "s.toml")
         assert (done.returncode, done.stdout) == (70, "")

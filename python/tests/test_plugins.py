@@ -714,6 +714,14 @@ def test_a_call_that_never_returns_gives_one_line(tmp_path: Path, parts: dict[st
     assert complaint_of(lambda: late(tmp_path)) == place + LATE
 
 
+def test_an_endless_import_gives_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "endless.py").write_text("while True: pass\n", encoding="utf-8")
+    write(tmp_path)
+    named = {"class": "endless:Mine"}
+    assert complaint_of(lambda: late(tmp_path, **named)) == ".class: endless: " + LATE
+
+
 def test_threads_are_interrupted_separately(tmp_path: Path) -> None:
     write(tmp_path, ack=ENDLESS)
     hanging = late(tmp_path)

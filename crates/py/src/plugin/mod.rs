@@ -22,8 +22,8 @@ use crate::watch::{self, Watch};
 use airwnd_catalog::outside::{Class, Failures, Family, Found, Registry};
 use airwnd_catalog::{Error, Node};
 use airwnd_lab::Plugins;
-use pyo3::prelude::*;
 use pyo3::call::PyCallArgs;
+use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use serde_json::{Map, Value};
 use std::cell::RefCell;
@@ -100,7 +100,8 @@ fn find<R: Role + ?Sized>(
 ) -> Result<Found<R>, Error> {
     Python::attach(|py| {
         let found = || -> PyResult<_> {
-            let arguments = (&class.class, &class.sha256, Value::from(settings).to_string(), folder, R::FAMILY);
+            let arguments =
+                (&class.class, &class.sha256, Value::from(settings).to_string(), folder, R::FAMILY);
             let plugin = load(py, &class.class, arguments)?;
             let sha256: String = plugin.getattr("sha256")?.extract()?;
             let table = |method| -> PyResult<Map<String, Value>> {
@@ -118,11 +119,7 @@ fn find<R: Role + ?Sized>(
 
 /// Calls `airwnd.plugins.registry.find`, which executes the code of the class if it is permitted. The time limit
 /// applies.
-fn load<'py>(
-    py: Python<'py>,
-    class: &str,
-    arguments: impl PyCallArgs<'py>,
-) -> PyResult<Bound<'py, PyAny>> {
+fn load<'py>(py: Python<'py>, class: &str, arguments: impl PyCallArgs<'py>) -> PyResult<Bound<'py, PyAny>> {
     let registry = py.import("airwnd.plugins.registry")?;
     let watch = watch::current(py, class)?;
     match (watch::call(py, watch.as_deref(), || registry.call_method1("find", arguments)), watch) {
