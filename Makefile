@@ -302,7 +302,8 @@ bench: release
 		start = time.perf_counter(); subprocess.run([sys.argv[1], "--help"], stdout=subprocess.DEVNULL, check=True); \
 		print(f"airwnd --help: {time.perf_counter() - start:.3f} s (at most 0.3)")' $(BIN)/airwnd; done
 	$(BIN)/python python/benches/sweep.py
-	$(BIN)/python python/benches/plugins.py
+	$(MAKE) engine PLUGIN=plugin-costs
+	AIRWND_ENGINE=target/release/libplugin_costs.so $(BIN)/python python/benches/plugins.py "$$(uname -nm)"
 	$(MAKE) bench-instructions
 
 # Instructions of the engine against the counts of the last release and those last stored, by Valgrind:
@@ -367,7 +368,7 @@ format: $(VENV)/requirements
 # Pins exact versions of all dependencies that pyproject.toml requires.
 lock:
 	$(BIN)/uv pip compile --quiet --generate-hashes --python $(BIN)/python --custom-compile-command 'make lock' \
-		--extra dask --extra gym --extra pandas --extra docs --extra dev --output-file requirements.lock pyproject.toml
+		--extra dask --extra gym --extra pandas --extra plots --extra docs --extra dev --output-file requirements.lock pyproject.toml
 
 clean:
 	cargo clean

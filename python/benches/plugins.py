@@ -1,23 +1,31 @@
-"""Cost of classes in Python: ``python python/benches/plugins.py``.
+"""Cost of a call of plug-ins, in Python and in Rust, of each family.
 
-One flow over a wire of 10 Mbit/s for 60 s (S5 of the engine's bench), with built-in NewReno and NewReno in
-Python, and the share of the class's code in the difference. For each other family, a run with a built-in
-member and with the same in Python (``python/tests/rebuilt.py``). Each value is the minimum of nine.
+For each family, runs with a built-in member, with the same as a plug-in in Rust (``tools/plugin-costs``) and
+with the same as a class in Python (``python/tests/rebuilt.py``): their results are equal, so that the
+difference in processor time is that of the calls. Each time is the minimum of nine, taken in turn. The table
+is written to ``experiments/performance/plugins.csv``:
+
+    make engine PLUGIN=plugin-costs
+    AIRWND_ENGINE=target/release/libplugin_costs.so .venv/bin/python python/benches/plugins.py MACHINE
 """
 
+import csv
+import datetime as dt
 import sys
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import airwnd
 from airwnd.plugins.permission import CodePolicy, applied
 from airwnd.plugins.registry import find
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "python-plugin"
-REBUILT = Path(__file__).parents[1] / "tests" / "rebuilt.py"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples" / "python-plugin"
+REBUILT = ROOT / "python" / "tests" / "rebuilt.py"
+TABLE = ROOT / "experiments" / "performance" / "plugins.csv"
 WIRE = """
 duration = "60s"
 warmup = "0s"
@@ -30,8 +38,6 @@ queue = 100
 [[ue]]
 [[flow]]
 """
-
-
 CELL = """
 duration = "10s"
 warmup = "0s"
@@ -61,119 +67,145 @@ mobility = { kind = "random-waypoint" }
 [[flow]]
 traffic = { kind = "cbr", rate = "8kbps" }
 """
-#: Scenario, key, built-in member, class with its arguments, counted methods.
-FAMILIES: dict[str, tuple[str, str, dict[str, object], dict[str, object], tuple[str, ...]]] = {
-    "rwnd": (
+
+
+class Family(NamedTuple):
+    """A family's members to compare."""
+
+    #: Name in the registry of classes.
+    role: str
+    text: str
+    key: str
+    #: Built-in member; the plug-in in Rust takes the same parameters.
+    kind: str
+    params: dict[str, object]
+    #: Class in Python, and its arguments.
+    python: str
+    arguments: dict[str, object]
+    #: Methods whose calls are counted.
+    methods: tuple[str, ...]
+
+
+FAMILIES = {
+    "congestion control": Family(
+        "cc",
         WIRE,
-        "flow[0].rwnd",
-        {"kind": "drwa"},
-        {"kind": "python", "class": f"{REBUILT}:Drwa"},
-        ("on_read", "window"),
+        "flow[0].cc",
+        "newreno",
+        {},
+        f"{EXAMPLES / 'newreno.py'}:NewReno",
+        {},
+        ("on_ack", "on_congestion"),
     ),
-    "aqm": (
-        WIRE,
+    "receive-window control": Family(
+        "rwnd", WIRE, "flow[0].rwnd", "drwa", {}, f"{REBUILT}:Drwa", {}, ("on_read", "window")
+    ),
+    "queue discipline": Family(
+        "aqm",
+        WIRE.replace("queue = 100\n", ""),
         "link[0].aqm",
-        {"kind": "drop-tail", "buffer": "100kB"},
-        {"kind": "python", "class": f"{REBUILT}:DropTail", "buffer_bytes": 100_000},
+        "drop-tail",
+        {"buffer": "100kB"},
+        f"{REBUILT}:DropTail",
+        {"buffer_bytes": 100_000},
         ("enqueue", "dequeue"),
     ),
-    "sched": (
+    "downlink scheduler": Family(
+        "sched",
         CELL,
         "mac.scheduler",
-        {"kind": "pf"},
-        {"kind": "python", "class": f"{REBUILT}:ProportionalFair"},
+        "pf",
+        {},
+        f"{REBUILT}:ProportionalFair",
+        {},
         ("allocate", "on_served", "on_idle"),
     ),
-    "handover": (
+    "handover algorithm": Family(
+        "handover",
         ROAMING,
         "handover.algorithm",
-        {"kind": "a2-a4-rsrq"},
-        {"kind": "python", "class": f"{REBUILT}:A2A4Rsrq"},
+        "a2-a4-rsrq",
+        {},
+        f"{REBUILT}:A2A4Rsrq",
+        {},
         ("target", "on_handover"),
     ),
-    "traffic": (
+    "traffic source": Family(
+        "traffic",
         WIRE,
         "flow[0].traffic",
-        {"kind": "cbr", "rate": "8Mbps"},
-        {"kind": "python", "class": f"{REBUILT}:Cbr", "transport": "udp", "rate_bps": 8_000_000},
+        "cbr",
+        {"rate": "8Mbps"},
+        f"{REBUILT}:Cbr",
+        {"transport": "udp", "rate_bps": 8_000_000},
         ("write",),
     ),
 }
 
 
-def minimum(call: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
-    """Measure the time of a call in seconds, as the minimum of nine."""
-    times = []
-    for _ in range(9):
-        start = clock()
-        call()
-        times.append(clock() - start)
-    return min(times)
+@contextmanager
+def counted(kind: type[Any], methods: tuple[str, ...]) -> Iterator[list[int]]:
+    """Count the calls of methods of a class."""
+    calls = [0]
 
-
-def cost(family: str) -> str:
-    """Measure the cost of a call of a family."""
-    text, key, built_in, python, methods = FAMILIES[family]
-    text = text.replace("queue = 100\n", "") if family == "aqm" else text
-    scenario = airwnd.Scenario.from_toml(text, str(EXAMPLE / "s.toml"), allow_code=True)
-    ours, theirs = scenario.with_({key: built_in}), scenario.with_({key: python})
-    with applied(CodePolicy(allow=True)):
-        plugin = find(str(python["class"]), None, "{}", EXAMPLE, family)
-    calls = 0
-
-    def counted(method: Callable[..., object]) -> Callable[..., object]:
+    def counting(method: Callable[..., object]) -> Callable[..., object]:
         def call(*arguments: object) -> object:
-            nonlocal calls
-            calls += 1
+            calls[0] += 1
             return method(*arguments)
 
         return call
 
-    own = {name: getattr(plugin.kind, name) for name in methods}
+    own = {name: getattr(kind, name) for name in methods}
     for name, method in own.items():
-        setattr(plugin.kind, name, counted(method))
-    theirs.run()
-    for name, method in own.items():
-        setattr(plugin.kind, name, method)
-    before, after = minimum(ours.run), minimum(theirs.run)
-    return (
-        f"{family:<9} {calls:>7} calls, {before * 1e3:6.1f} ms built in, {after * 1e3:6.1f} ms in Python, "
-        f"more for each call {(after - before) / calls * 1e9:6.0f} ns"
-    )
+        setattr(kind, name, counting(method))
+    try:
+        yield calls
+    finally:
+        for name, method in own.items():
+            setattr(kind, name, method)
 
 
-def main() -> None:
-    """Measure and print the costs."""
-    built_in = airwnd.Scenario.from_toml(WIRE, str(EXAMPLE / "wire.toml"), allow_code=True)
-    python = built_in.with_({"flow[0].cc": {"kind": "python", "class": "newreno.py:NewReno"}})
+def measure(family: Family) -> dict[str, int | float]:
+    """Measure the calls of a family, and what a run with each member takes."""
+    scenario = airwnd.Scenario.from_toml(family.text, "bench.toml", allow_code=True)
+    rust = {"kind": "plugin", "name": "mine", **family.params}
+    python = {"kind": "python", "class": family.python, **family.arguments}
+    built_in = {"kind": family.kind, **family.params}
+    runs = [scenario.with_({family.key: member}) for member in (built_in, rust, python)]
     with applied(CodePolicy(allow=True)):
-        plugin = find("newreno.py:NewReno", None, "{}", EXAMPLE)
-    kind: Any = plugin.kind
-    acks: list[airwnd.Ack] = []
-    own = kind.on_ack
-
-    def listen(self: airwnd.CongestionControl, ack: airwnd.Ack) -> None:
-        acks.append(ack)
-        own(self, ack)
-
-    kind.on_ack = listen
-    python.run()
-    kind.on_ack = own
-    controller = kind(airwnd.Connection(mss_bytes=1000, initial_window_bytes=10_000))
-    alone = minimum(lambda: [controller.on_ack(ack) for ack in acks])
-    ours, theirs = minimum(built_in.run), minimum(python.run)
-    lines = [
-        f"{len(acks)} ACKs in 60 s",
-        f"built in          {ours * 1e3:6.1f} ms",
-        f"in Python         {theirs * 1e3:6.1f} ms, {theirs / ours:.1f} times",
-        f"more for each ACK {(theirs - ours) / len(acks) * 1e9:6.0f} ns",
-        f"of it on_ack      {alone / len(acks) * 1e9:6.0f} ns",
-    ]
-    for name, scenario in (("built in", built_in), ("in Python", python)):
-        one, two = (minimum(partial(scenario.run_many, range(8), jobs), time.perf_counter) for jobs in (1, 2))
-        lines.append(f"8 runs {name:<10} {one * 1e3:6.0f} ms in 1 thread, {two * 1e3:.0f} ms in 2")
-    lines += [cost(family) for family in FAMILIES]
-    sys.stdout.write("\n".join(lines) + "\n")
+        plugin = find(family.python, None, "{}", EXAMPLES, family.role)
+    with counted(plugin.kind, family.methods) as calls:
+        results = [run.run().totals for run in runs]
+    if not all(dict(result) == dict(results[0]) for result in results):
+        raise SystemExit(f"{family.key}: the members differ")
+    best = [float("inf")] * 3
+    for _ in range(9):
+        for place, run in enumerate(runs):
+            start = time.process_time()
+            run.run()
+            best[place] = min(best[place], time.process_time() - start)
+    own, *others = best
+    rust_ns, python_ns = (round((each - own) / calls[0] * 1e9) for each in others)
+    in_ms = [round(each * 1e3, 1) for each in best]
+    return {
+        "calls": calls[0],
+        **dict(zip(("built_in_ms", "rust_ms", "python_ms"), in_ms, strict=True)),
+        "rust_ns": rust_ns,
+        "python_ns": python_ns,
+    }
 
 
-main()
+def main(machine: str) -> None:
+    """Measure all families, print their table, and write it with date and machine."""
+    rows = []
+    for name, family in FAMILIES.items():
+        row = {"family": name, **measure(family)}
+        sys.stdout.write("  ".join(f"{key} {value}" for key, value in row.items()) + "\n")
+        rows.append({**row, "measured": dt.datetime.now(dt.UTC).date(), "machine": machine})
+    with TABLE.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+
+
+main(*sys.argv[1:])

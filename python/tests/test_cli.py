@@ -93,6 +93,10 @@ def test_list_and_explain(cli: Cli) -> None:
     assert "delay_ms_p95 [ms]  (number)" in column
     assert "95th percentile" in " ".join(column.split())
     assert cli("explain", "links").stdout.count("queue_bytes_") == 2
+    marked = cli("explain", "marks").stdout
+    assert "flows.packets_marked" in marked, "by its heading"
+    assert "links.marks" in marked
+    assert "QCI" in cli("explain", "5QI").stdout
 
 
 def test_presets_are_listed_and_explained(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

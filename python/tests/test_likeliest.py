@@ -3,6 +3,7 @@
 import csv
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from scipy import integrate, stats
 from scipy.stats import qmc
 
+from airwnd.study.batch import Processes
 from airwnd.study.reproduce.design import Experiment
 from airwnd.study.reproduce.likeliest import fit as fitting
 from airwnd.study.reproduce.likeliest.choices import Choices
@@ -30,12 +32,17 @@ from airwnd.study.reproduce.likeliest.race import (
     Plan,
     combinations,
     design,
+    leaders,
     neighbours,
     race,
 )
+from airwnd.study.reproduce.likeliest.report import Report, page
+from airwnd.study.reproduce.likeliest.study import Effort, Runs, find
+from airwnd.support.errors import InputError
 
 from .conftest import Cli, write_experiment
 
+POOL = Processes(1)
 AXES = {"a": ("1", "2", "3"), "b": ("x", "y"), "idle": ("p", "q")}
 EFFECT = {"1": 0.6, "2": 1.0, "3": 1.5, "x": 1.0, "y": 1.3}
 TRUTH = {"a": "2", "b": "y"}
@@ -219,6 +226,29 @@ def test_a_large_product_is_searched_by_a_design_and_by_neighbours() -> None:
     assert list(oracle.seeds.values()).count(2) > len(oracle.seeds) / 3, "bad set-ups get no more seeds"
 
 
+def test_chosen_set_ups_take_the_place_of_a_design() -> None:
+    oracle = Oracle()
+    chosen = [HIDDEN, ("3", "1", "2", "0", "1", "2", "1")]
+    race(LEVELS, tuple("0" * len(SIZES)), oracle.score, Plan(1, 4, 128, 24, 2), chosen)
+    assert set(neighbours(LEVELS, HIDDEN)) <= oracle.seeds.keys()
+    assert len(oracle.seeds) < 2 + 1 + 2 * len(neighbours(LEVELS, HIDDEN))
+    assert oracle.seeds[HIDDEN] == 4
+
+
+def test_the_leaders_include_the_best_without_each_table() -> None:
+    """Table T asks for level 3, as all numbers together; U and V ask for level 1."""
+    tables = [table for table, count in {"T": 12, "U": 3, "V": 3}.items() for _ in range(count)]
+    printed = [300.0 if table == "T" else 100.0 for table in tables]
+    by_setup = [
+        ({"a": level}, [Known(mean, 0.0, 4) for _ in tables])
+        for level, mean in {"1": 100.0, "2": 900.0, "3": 300.0, "4": 303.0}.items()
+    ]
+    fit = Fit.of([(value - 0.5, value + 0.5) for value in printed], ["ms"] * len(tables), tables, by_setup)
+    assert fit.ranking[:2] == [2, 3]
+    assert leaders(fit, 2) == [2, 0]
+    assert leaders(fit, 9) == [2, 0, 3, 1]
+
+
 def test_a_small_product_is_run_completely_and_each_level_is_looked_at_again() -> None:
     oracle = Oracle()
     race(LEVELS[:3], ("0", "0", "0"), oracle.score, Plan(2, 8, 128, 24, 5))
@@ -361,6 +391,26 @@ def test_the_command_finds_the_simulator_s_own_set_up(cli: Cli, tmp_path: Path) 
     words = runs.split()
     assert words[words.index("runs,") - 1] == words[words.index("runs,") + 1], "no run is repeated"
     assert (out / "LIKELIEST.md").read_text(encoding="utf-8") == page
+
+
+def test_a_large_product_is_compared_first_in_tables_of_few_axes(own_paper: Path, tmp_path: Path) -> None:
+    """Table 1 has no window: its three servers choose the set-ups of Table 2."""
+    path = own_paper / "table1" / "experiment.toml"
+    text = path.read_text(encoding="utf-8")
+    start, end = text.index('[[axis]]\nname = "window"'), text.index("[[measure]]")
+    path.write_text(text[:start] + text[end:], encoding="utf-8")
+    experiments = [Experiment.load(own_paper / name) for name in ("table1", "table2")]
+    effort = Effort(Plan(first_seeds=1, last_seeds=4, most=2))
+    with pytest.raises(InputError, match="no set-up is complete within the budget"):
+        find(experiments, replace(effort, budget_s=0.0), Runs(replace(effort, budget_s=0.0), tmp_path, POOL))
+    effort = Effort(Plan(first_seeds=1, last_seeds=4, most=4))
+    found = find(experiments, effort, Runs(effort, tmp_path / "runs", POOL))
+    assert found.screened is not None
+    assert found.screened.tables == ["table1"]
+    assert (found.screened.names, found.screened.count, found.screened.kept) == (["server"], 3, 2)
+    assert found.best["server"] == "50ms"
+    assert {"server": "5ms", "window": "2MB"} not in found.fit.setups
+    assert "where all 3 combinations of Server were compared: the best 2" in page(Report(found, [], ""))
 
 
 @pytest.mark.usefixtures("paper")

@@ -1,5 +1,6 @@
 """Plots agree with the stored data."""
 
+import sys
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -561,3 +562,19 @@ def test_ids_of_flows_are_drawn_literally() -> None:
         found = [label.get_text().replace(r"\$", "$") for label in legend.get_texts()]
         for name in names:
             assert any(name in label for label in found), found
+
+
+@pytest.mark.parametrize(
+    "words", [("plot", "map", "cell.toml", "-o", "map.svg"), ("reproduce", "arwa-2019/fig3")]
+)
+def test_without_matplotlib_the_extra_is_named_before_anything_is_run(
+    cli: Cli, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "cell.toml").write_text('duration = "10ms"\n[[site]]\n[[ue]]\n[[flow]]\n', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = cli(*words)
+    assert done.stderr == "airwnd: Matplotlib is not installed: pip install 'airwnd[plots]'\n"
+    assert done.returncode == 2
+    assert not [path for path in tmp_path.rglob("*") if path.suffix in {".svg", ".parquet"}]
+    assert cli("run", "cell.toml").returncode == 0

@@ -123,7 +123,7 @@ def test_the_json_has_the_declared_columns(small: Scenario) -> None:
     assert list(found["totals"]) == list(tables["totals"].columns)
     assert list(found["conservation"]) == list(tables["conservation"].columns)
     assert set(tables["run"].columns) < set(found)
-    for name in ("flows", "groups", "cells", "links", "ues"):
+    for name in ("flows", "groups", "cells", "links", "ues", "bearers"):
         for row in found[name]:
             assert list(row) == list(tables[name].columns), name
 
@@ -131,7 +131,7 @@ def test_the_json_has_the_declared_columns(small: Scenario) -> None:
 def test_frames_have_the_declared_columns(lossy: Run, small: Scenario) -> None:
     types = {"number": pl.Float64(), "integer": pl.Int64(), "text": pl.String()}
     for run in (lossy, small.run()):
-        for name in ("flows", "groups", "cells", "links", "ues"):
+        for name in ("flows", "groups", "cells", "links", "ues", "bearers"):
             columns = airwnd.tables()[name].columns.values()
             assert getattr(run, name).schema == {each.name: types[each.type] for each in columns}, name
     recorded = small.run(series="50ms", allocations=("10ms", "20ms"))
@@ -166,8 +166,8 @@ def test_the_same_scenario_and_seed_give_the_same_bytes(small: Scenario, tmp_pat
     again = contents(small.run(seed=5, series="20ms").save(tmp_path / "again"))
     other = contents(small.run(seed=6, series="20ms").save(tmp_path / "other"))
     assert sorted(first) == [
-        *("cells.parquet", "events.parquet", "flows.parquet", "groups.parquet", "links.parquet"),
-        *("manifest.json", "series.parquet", "ues.parquet"),
+        *("bearers.parquet", "cells.parquet", "events.parquet", "flows.parquet", "groups.parquet"),
+        *("links.parquet", "manifest.json", "series.parquet", "ues.parquet"),
     ]
     assert first == again
     assert first["ues.parquet"] != other["ues.parquet"], "another seed places the UEs differently"

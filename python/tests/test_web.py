@@ -10,7 +10,10 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -206,6 +209,89 @@ def test_node_and_chromium_have_the_bytes_of_the_native_engine(open_web: OpenWeb
             [toml, INTERVAL_MS],
         )
         assert (run["outcome"], run["series"]) == (figures, series), toml
+
+
+#: Runs the cell's page in a frame, and scenarios with the engine of that page, and sends what it finds.
+BESIDE = """<!doctype html>
+<iframe></iframe>
+<script type="module">
+const send = (found) => fetch("found", { method: "POST", body: JSON.stringify(found) });
+try {
+    const frame = document.querySelector("iframe");
+    frame.src = "index.html#pace=max";
+    await new Promise((loaded) => (frame.onload = loaded));
+    const { document: page } = frame.contentWindow;
+    const text = (query) => page.querySelector(query).textContent;
+    while (!(page.documentElement.dataset.time >= 4)) await new Promise((next) => setTimeout(next, 50));
+    const packed = Uint8Array.from(atob(text("#engine")), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const module = await WebAssembly.compile(await new Response(stream).arrayBuffer());
+    const worker = new Worker(URL.createObjectURL(new Blob([text("#worker")])));
+    const ask = (task, values) => new Promise((answer) => {
+        worker.onmessage = ({ data }) => answer(data.result ?? data.error);
+        worker.postMessage({ task, ...values });
+    });
+    await ask("load", { module });
+    const { tomls, interval } = await (await fetch("scenarios")).json();
+    const runs = [];
+    for (const toml of tomls) runs.push(await ask("run", { toml, interval }));
+    await send({ status: text("#status"), throughput: text(".chart .values"), runs });
+} catch (error) {
+    await send({ error: String(error) });
+}
+</script>"""
+#: Firefox as it is, without a profile of the user and without questions of a first start.
+PREFERENCES = """
+user_pref("browser.shell.checkDefaultBrowser", false);
+user_pref("browser.startup.homepage_override.mstone", "ignore");
+user_pref("datareporting.policy.dataSubmissionEnabled", false);
+user_pref("app.update.disabledForTesting", true);
+"""
+
+
+def test_firefox_has_the_bytes_of_the_native_engine(tmp_path: Path) -> None:
+    """The system's Firefox, which Playwright cannot control: the page reports to a server on this machine."""
+    firefox = next(filter(None, map(shutil.which, ("firefox", "firefox-esr"))), None)
+    if firefox is None:
+        pytest.skip("no Firefox on this machine (Debian's package is firefox-esr)")
+    tomls = scenarios()
+    request = json.dumps({"tomls": tomls, "interval": INTERVAL_MS})
+    answers = {"/": BESIDE, "/index.html": PAGE.read_text(encoding="utf-8"), "/scenarios": request}
+    found: Queue[Any] = Queue()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.reply(answers.get(self.path))
+
+        def do_POST(self) -> None:
+            found.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.reply("")
+
+        def reply(self, text: str | None) -> None:
+            self.send_response(404 if text is None else 200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write((text or "").encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    (tmp_path / "user.js").write_text(PREFERENCES, encoding="utf-8")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/"
+        command = [firefox, "--headless", "--no-remote", "--profile", str(tmp_path), address]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as browser:
+            try:
+                page = found.get(timeout=HANG_MS / 1e3)
+            finally:
+                browser.terminate()
+                server.shutdown()
+    assert "error" not in page, page
+    assert page["status"] == ""
+    assert float(page["throughput"]) > 1
+    for toml, run in zip(tomls, page["runs"], strict=True):
+        assert (run["outcome"], run["series"]) == native(toml), toml
 
 
 def time_of(page: Page) -> float:
@@ -417,6 +503,9 @@ def test_a_replay_is_the_same_run(open_web: OpenWeb) -> None:
         ("#seed=" + "9" * 400, f"seed: `{'9' * 40}…` is not a whole number from 0 to 4294967295"),
         # Letters from right to left, and a line break, would make a text of ours read otherwise.
         ("#cc=cubic%E2%80%AE%E2%80%A8%00", "cc: unknown value `cubic\\u{202e}\\u{2028}\\u{0}`; expected"),
+        ("#" + "x=1&" * 100_000, "unknown setting `x`"),
+        ("#at=" + "0:1,1;" * 100_000, "at: `0:1,1;0:1,1;"),
+        ("#b.__proto__=1", "unknown setting `__proto__`"),
         ("#pace=toString", "pace: unknown value `toString`"),
     ],
     ids=lambda text: ascii(text[:30]),
@@ -443,6 +532,16 @@ def test_a_hostile_address_is_one_line(open_web: OpenWeb, fragment: str, message
         ("a = " + "[" * 60_000, "scenario:1: not valid TOML"),
         ("a" + ".a" * 30_000 + " = 1", "scenario: not valid TOML"),
         ('duration = "1s"\n[[ue]]\ncount = 9999999999999999999999', "scenario:3: ue[0].count: "),
+        (
+            f'duration = "1s"\nradio.access = {{ kind = "nr", pattern = "{"D" * 50_000}" }}\n'
+            "[[site]]\n[[ue]]\n[[flow]]",
+            "scenario:2: radio.access.pattern: patterns have at most 161 letters",
+        ),
+        ('"__proto__" = 1', "scenario:1: unknown key `__proto__`; allowed: "),
+        (
+            'name = "\\u0000"',
+            "scenario:1: name: control characters are not allowed in a text",
+        ),
         ("duration = inf\n[[site]]\n[[ue]]\n[[flow]]", "scenario:1: duration: expected a time"),
         (
             'duration = "1s"\n[[site]]\n[[ue]]\n[[flow]]\ncc = "cubic\u202e\u2028"',
@@ -464,6 +563,15 @@ def test_a_hostile_scenario_is_one_line(open_web: OpenWeb, toml: str, message: s
     assert len(status) < 400
     page.get_by_role("button", name="back to the controls").click()
     page.wait_for_selector("#status:not(.error)", state="attached")
+
+
+def test_more_packets_than_can_be_simulated_leave_an_engine_that_answers(open_web: OpenWeb) -> None:
+    """Five milliseconds, between which the engine usually answers, have 50 million packets."""
+    traffic = 'traffic = { kind = "cbr", rate = "80Gbps", packet = "1B" }'
+    toml = f'duration = "1s"\n[[site]]\n[[ue]]\n[[flow]]\n{traffic}'
+    page = open_web(f"#toml={packed(toml)}")
+    page.wait_for_selector("html[data-memory][data-ready]", state="attached")
+    assert time_of(page) < 0.005
 
 
 def test_scripts_in_the_page_are_not_executed(open_web: OpenWeb, tmp_path: Path) -> None:
@@ -592,6 +700,26 @@ def test_a_step_of_the_tour_has_an_answer_from_its_run(open_web: OpenWeb, shoot:
         body = page.locator("body").bounding_box()
         assert body is not None
         assert body["width"] <= width
+
+
+def test_a_changed_cell_of_the_tour_has_its_own_answer_and_address(open_web: OpenWeb) -> None:
+    page = open_web("#tour=3&pace=max")
+    page.get_by_role("button", name="show the answer").click()
+    answer = page.locator('[data-part="answer"]')
+    first = answer.inner_text()
+    page.get_by_label("Other UEs").fill("0")
+    page.get_by_label("Other UEs").press("Tab")
+    page.wait_for_url(re.compile(r"#ues=0&b\.buffer=30kB&pace=max$"))
+    expect(answer).to_have_text("")
+    page.get_by_role("button", name="show the answer").click()
+    # The phone is alone, and its small buffer costs it most of the throughput.
+    rates = [
+        re.search(r"Download: A has ([\d.]+) Mbit/s, B ([\d.]+)", text)
+        for text in (first, answer.inner_text())
+    ]
+    before, after = (float(each[2]) / float(each[1]) for each in rates if each)
+    assert before > 0.8
+    assert after < 0.5
 
 
 def violations(page: Page) -> Any:

@@ -60,8 +60,9 @@ pub use airwnd_catalog::Error;
 pub use airwnd_kernel::{Codepoint as Ecn, Direction};
 pub use airwnd_lab::radio::RadioFilter;
 pub use airwnd_lab::{
-    CellRow, Column, CompletionTimes, ConnectionRow, Drops, FlowRow, GroupRow, Limited, LinkDrops, LinkRow,
-    NOTHING, Outcome, Percentiles, Protocol, Queued, Records, Socket, Table, Totals, UeRow,
+    BearerDrops, BearerRow, CellRow, Column, CompletionTimes, ConnectionRow, Drops, FlowRow, GroupRow,
+    Limited, LinkDrops, LinkRow, NOTHING, Outcome, Percentiles, Protocol, Queued, Records, Socket, Table,
+    Totals, UeRow,
 };
 pub use airwnd_network::Cause;
 pub use airwnd_units::{BitRate, Bytes, Span};

@@ -2,7 +2,7 @@
 
 use airwnd_kernel::Direction;
 use airwnd_lab::columns::{Cell, ColumnInfo, Row};
-use airwnd_lab::{Column, LinkRow, Outcome, Percentiles, Scenario, Table, tables};
+use airwnd_lab::{BearerDrops, Column, Drops, LinkRow, Outcome, Percentiles, Scenario, Table, tables};
 use airwnd_phy::access::Spec;
 use airwnd_phy::tables::McsTable;
 use serde_json::Value as Json;
@@ -20,10 +20,12 @@ pub fn check(scenario: &Scenario, outcome: &Outcome) -> Result<(), String> {
     rows("ues", outcome.ues())?;
     rows("cells", outcome.cells())?;
     rows("links", outcome.links())?;
+    rows("bearers", outcome.bearers())?;
     rows("totals", &[outcome.totals()])?;
     flows(scenario, outcome)?;
     totals(scenario, outcome)?;
     links(scenario, outcome)?;
+    bearers(outcome)?;
     conservation(&outcome.to_json())?;
     let long = [
         ("series", outcome.series()),
@@ -173,6 +175,34 @@ fn limits(written: &Json, link: &LinkRow) -> Result<(), String> {
     }
     if let Some(max) = bytes(&written[size]) {
         holds(link.queue_bytes.max <= max, || format!("more than {max} bytes"))?;
+    }
+    Ok(())
+}
+
+/// Checks that the drops and marks of bearers are those of the run, its UEs and its cells.
+fn bearers(outcome: &Outcome) -> Result<(), String> {
+    let drops = outcome.totals().drops;
+    let sum =
+        |count: fn(&BearerDrops) -> u64| outcome.bearers().iter().map(|row| count(&row.drops)).sum::<u64>();
+    let of_bearers = Drops {
+        rlc_queue_full: sum(|drops| drops.rlc_queue_full),
+        rlc_queue_early: sum(|drops| drops.rlc_queue_early),
+        pdcp_discard: sum(|drops| drops.pdcp_discard),
+        radio_loss: sum(|drops| drops.radio_loss),
+        handover: sum(|drops| drops.handover),
+        radio_link_failure: sum(|drops| drops.radio_link_failure),
+        ..drops
+    };
+    holds(of_bearers == drops, || format!("bearers dropped {of_bearers:?} of {drops:?}"))?;
+    for direction in Direction::BOTH {
+        let way = direction as usize;
+        let rows = outcome.bearers().iter().filter(|row| row.direction == direction);
+        let marks: u64 = rows.map(|row| row.marks).sum();
+        let ues = outcome.ues().iter().map(|ue| [ue.marks, ue.uplink_marks][way]);
+        let cells = outcome.cells().iter().map(|cell| [cell.marks, cell.uplink_marks][way]);
+        let (of_ues, of_cells): (u64, u64) = (ues.sum(), cells.sum());
+        let is_sum = marks == of_ues && marks == of_cells;
+        holds(is_sum, || format!("{marks} marks by bearers, {of_ues} by UEs, {of_cells} by cells"))?;
     }
     Ok(())
 }

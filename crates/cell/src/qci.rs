@@ -77,6 +77,11 @@ impl Qci {
         TABLE.iter().find(|characteristics| characteristics.number == number).map(Qci)
     }
 
+    /// Its number.
+    pub fn number(self) -> u8 {
+        self.0.number
+    }
+
     /// Numbers of the identifiers with a guaranteed bit rate, or without one, as text.
     pub fn numbers(guaranteed: bool) -> String {
         let numbers = TABLE.iter().filter(|each| each.guaranteed == guaranteed).map(|each| each.number);

@@ -37,9 +37,9 @@ pub use catalogue::{
     controls_of_marks, limits, presets, schema, sections, stacks, tables, udp_traffic,
 };
 pub use results::{
-    CellRow, Column, CompletionTimes, ConnectionRow, Conservation, Contention, Drops, FlowRow, GroupRow,
-    Limited, LinkDrops, LinkRow, NOTHING, Outcome, Percentiles, Queued, Records, RunRow, Table, Totals,
-    UeRow, columns, radio, tap,
+    BearerDrops, BearerRow, CellRow, Column, CompletionTimes, ConnectionRow, Conservation, Contention, Drops,
+    FlowRow, GroupRow, Limited, LinkDrops, LinkRow, NOTHING, Outcome, Percentiles, Queued, Records, RunRow,
+    Table, Totals, UeRow, columns, radio, tap,
 };
 pub use scenario::{
     Compat, Core, DedicatedBearer, Flow, Link, LinkSettings, PacketFilter, Plugins, Preset, Protocol,

@@ -1,5 +1,6 @@
 //! The radio access network as part of the network: schedules its TTIs and passes packets to and from it.
 
+use crate::bearers::Bearers;
 use crate::effects::Effects;
 use crate::event::NetworkEvent;
 use crate::legs::Legs;
@@ -17,6 +18,7 @@ type Queue = EventQueue<NetworkEvent>;
 /// The cells, their S1-U and X2 links, and the TTI schedule.
 pub(crate) struct Air {
     pub ran: Box<Ran>,
+    pub bearers: Bearers,
     s1u: Vec<LinkId>,
     /// Numbers of the X2 links, which are consecutive, as [`Topology::set_access`] checks.
     ///
@@ -50,6 +52,7 @@ impl Air {
             is_observed: access.ran.is_observed(),
             records: Vec::new(),
             undecoded: VecDeque::with_capacity(256),
+            bearers: Bearers::new(&access.ran),
             ran: access.ran,
             s1u: access.s1u,
             x2: access.x2.map(|links| {

@@ -1,5 +1,6 @@
 //! Queries of a network's state by its owner.
 
+use crate::bearers::Bearers;
 use crate::ledger::{Count, Ledger};
 use crate::legs::Legs;
 use crate::network::Network;
@@ -67,6 +68,11 @@ impl<C, O> Network<C, O> {
     /// Returns the cells and UEs mutably, for values computed on demand.
     pub fn ran_mut(&mut self) -> Option<&mut Ran> {
         self.air.as_mut().map(|air| &mut *air.ran)
+    }
+
+    /// Returns the counts of the bearers' packets; `None`: the network has no cells.
+    pub fn bearers(&self) -> Option<&Bearers> {
+        self.air.as_ref().map(|air| &air.bearers)
     }
 
     /// Returns the time of the current event, or of the last one.

@@ -33,6 +33,7 @@
 //! ```
 
 mod air;
+mod bearers;
 mod effects;
 mod event;
 mod inspect;
@@ -46,6 +47,7 @@ mod path;
 mod topology;
 mod wires;
 
+pub use bearers::{BearerFigures, Bearers};
 pub use ledger::{Cause, Count, Ledger};
 pub use network::Network;
 pub use node::Node;

@@ -11,7 +11,7 @@ use crate::packet::{InFlight, Outcome, Packet};
 use crate::topology::{LinkId, MediumId, Routes, Topology};
 use crate::wires::Wires;
 use airwnd_cell::trace::RadioEvent;
-use airwnd_cell::{Forward, Notice};
+use airwnd_cell::{Forward, Notice, UeId};
 use airwnd_kernel::{Codepoint, Direction, EventQueue, Key, Slab};
 use airwnd_links::link::wifi::Passed;
 use airwnd_rlc::trace::PduContent;
@@ -318,6 +318,12 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
     pub(crate) fn collect(&mut self, now: Time) {
         let air = self.air.as_mut().expect("cells");
         air.collect(&mut self.effects);
+        for key in &self.effects.marks {
+            let packet = &self.packets.get(*key).packet;
+            if packet.ecn.is_capable() {
+                air.bearers.mark(packet, air.ran.cell_of(UeId(packet.device)));
+            }
+        }
         self.apply_effects(now);
         self.air.as_mut().expect("cells").wake(now, &mut self.queue);
     }

@@ -205,6 +205,8 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
 
     /// Forwards a packet that has crossed the air.
     pub(crate) fn off_air(&mut self, now: Time, direction: Direction, key: Key) {
+        let air = self.air.as_mut().expect("the packet crossed the air");
+        air.bearers.cross(&self.packets.get(key).packet);
         match direction {
             Direction::Down if !self.routes.go_on_behind_the_air => self.deliver(now, key),
             Direction::Down => self.forward(now, key),
@@ -250,6 +252,9 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
         if let Some(leg) = leg {
             self.cells().legs[packet.device as usize].settle(leg);
             self.release_held(now, packet.device);
+        }
+        if let Some(air) = &mut self.air {
+            air.bearers.drop(&packet, cause);
         }
         self.ledger.drop(cause, packet.size);
         self.outcomes.push_back(Outcome::Dropped(packet, cause));

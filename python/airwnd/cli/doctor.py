@@ -23,6 +23,7 @@ PROGRAMS = {
 }
 #: Packages of extras, and what needs them.
 EXTRAS = {
+    "matplotlib": "pictures; airwnd[plots]",
     "pandas": "to_pandas(); airwnd[pandas]",
     "distributed": "--dask; airwnd[dask]",
     "gymnasium": "environments; airwnd[gym]",

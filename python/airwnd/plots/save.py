@@ -20,7 +20,8 @@ _METADATA: dict[str, dict[str, Any]] = {
 
 
 def check(path: Path) -> None:
-    """Check, before computing anything, that a picture can be written."""
+    """Check, before computing anything, that a picture can be drawn and written."""
+    style.require()
     if path.suffix not in _METADATA:
         raise InputError(f"{path}: the name of a picture must end in {', '.join(_METADATA)}")
     check_file(path)

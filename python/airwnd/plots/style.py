@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -185,6 +188,18 @@ def series(index: int, count: int = 2) -> Line:
     return replace(point(index), dashes=dashes[kind] if count > 1 else _SOLID)
 
 
+def require() -> None:
+    """Check that Matplotlib is installed, which is an extra.
+
+    Raises
+    ------
+    InputError
+        If it is not.
+    """
+    if find_spec("matplotlib") is None:
+        raise InputError("Matplotlib is not installed: pip install 'airwnd[plots]'")
+
+
 @contextmanager
 def styled(salt: str = "airwnd") -> Iterator[None]:
     """Draw within this style: ``with style.styled(): ...``.
@@ -194,6 +209,7 @@ def styled(salt: str = "airwnd") -> Iterator[None]:
     salt
         Makes the identifiers of several SVGs on one page distinct.
     """
+    require()
     import matplotlib as mpl
 
     with mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt}):

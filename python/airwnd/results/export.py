@@ -11,7 +11,7 @@ from airwnd.results.sweep import SweepData, is_sweep
 from airwnd.support.errors import InputError
 from airwnd.support.manifests import FILE
 
-_OF_RUN = ("flows", "groups", "cells", "links", "ues", "connections", *RECORDED)
+_OF_RUN = ("flows", "groups", "cells", "links", "ues", "bearers", "connections", *RECORDED)
 
 
 def tables_of(folder: Path) -> dict[str, pl.DataFrame]:

@@ -23,7 +23,7 @@ from airwnd.vocabulary.columns import NamedRow, later_names
 if TYPE_CHECKING:
     from airwnd.results.raw import Raw
 
-_TABLES = ("flows", "groups", "cells", "links", "ues")
+_TABLES = ("flows", "groups", "cells", "links", "ues", "bearers")
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,12 @@ class RunData:
     def ues(self) -> pl.DataFrame:
         """A row per UE; empty for a scenario without cells."""
         return frame_of("ues", self.outcome["ues"])
+
+    @cached_property
+    def bearers(self) -> pl.DataFrame:
+        """A row per bearer and direction; empty for a scenario without cells."""
+        # Folders written by earlier versions have no bearers.
+        return frame_of("bearers", self.outcome.get("bearers", ()))
 
     @cached_property
     def connections(self) -> pl.DataFrame:

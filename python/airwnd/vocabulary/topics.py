@@ -118,7 +118,8 @@ def _terms() -> tuple[Topic, ...]:
 
 
 def _stems(table: Table, column: Column) -> Iterator[str]:
-    """Yield the prefixes of a column's name, as ``delay`` of ``delay_ms_p95``."""
+    """Yield a column's heading, and the prefixes of its name, as ``delay`` of ``delay_ms_p95``."""
+    yield column.short.lower()
     parts = column.name.split("_")
     for end in range(1, len(parts) + 1):
         stem = "_".join(parts[:end])

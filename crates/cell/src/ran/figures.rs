@@ -77,6 +77,16 @@ impl Ran {
         self.home.len()
     }
 
+    /// Number of a UE's bearers, the default bearer included.
+    pub fn bearers_of(&self, ue: UeId) -> u8 {
+        self.ue(ue).bearers.count()
+    }
+
+    /// Number of cells.
+    pub fn cell_count(&self) -> usize {
+        self.cells().count()
+    }
+
     /// Time from the delivery of a packet by RLC until it leaves the receiver.
     pub fn decoding(&self) -> Span {
         self.access.timing.decoding

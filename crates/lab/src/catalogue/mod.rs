@@ -11,7 +11,8 @@ pub use quirks::{CompatInfo, compats};
 use crate::results::columns::{ColumnInfo, Row};
 use crate::results::incidents::Event;
 use crate::results::outcome::{
-    CellRow, CompletionRow, ConnectionRow, Conservation, FlowRow, GroupRow, LinkRow, RunRow, Totals, UeRow,
+    BearerRow, CellRow, CompletionRow, ConnectionRow, Conservation, FlowRow, GroupRow, LinkRow, RunRow,
+    Totals, UeRow,
 };
 use crate::results::radio::{BlockRow, ControlRow, DrxRow, GrantRow, PduRow, RrcRow, SduRow};
 use crate::results::records::AllocationRow;
@@ -199,6 +200,7 @@ pub fn tables() -> Vec<TableInfo> {
         of::<CellRow>("cells"),
         of::<LinkRow>("links"),
         of::<UeRow>("ues"),
+        of::<BearerRow>("bearers"),
         of::<ConnectionRow>("connections"),
         of::<Sample>("series"),
         of::<Event>("events"),

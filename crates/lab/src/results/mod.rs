@@ -12,8 +12,8 @@ pub(crate) mod table;
 pub mod tap;
 
 pub use outcome::{
-    CellRow, CompletionTimes, ConnectionRow, Conservation, Contention, Drops, FlowRow, GroupRow, Limited,
-    LinkDrops, LinkRow, Outcome, Percentiles, Queued, RunRow, Totals, UeRow,
+    BearerDrops, BearerRow, CellRow, CompletionTimes, ConnectionRow, Conservation, Contention, Drops,
+    FlowRow, GroupRow, Limited, LinkDrops, LinkRow, Outcome, Percentiles, Queued, RunRow, Totals, UeRow,
 };
 pub use records::Records;
 pub use table::{Column, NOTHING, Table};

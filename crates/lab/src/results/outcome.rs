@@ -11,8 +11,8 @@ use serde_json::Value as Json;
 
 pub(crate) use rows::CompletionRow;
 pub use rows::{
-    CellRow, CompletionTimes, ConnectionRow, Conservation, Contention, Drops, FlowRow, GroupRow, Limited,
-    LinkDrops, LinkRow, Percentiles, Queued, RunRow, Totals, UeRow,
+    BearerDrops, BearerRow, CellRow, CompletionTimes, ConnectionRow, Conservation, Contention, Drops,
+    FlowRow, GroupRow, Limited, LinkDrops, LinkRow, Percentiles, Queued, RunRow, Totals, UeRow,
 };
 
 /// Results of a run. The same scenario and seed give the same bytes.
@@ -25,6 +25,7 @@ pub struct Outcome {
     pub(crate) flows: Vec<FlowRow>,
     pub(crate) groups: Vec<GroupRow>,
     pub(crate) ues: Vec<UeRow>,
+    pub(crate) bearers: Vec<BearerRow>,
     pub(crate) cells: Vec<CellRow>,
     pub(crate) links: Vec<LinkRow>,
     pub(crate) totals: Totals,
@@ -52,6 +53,10 @@ impl Outcome {
     /// UEs; empty without cells.
     pub fn ues(&self) -> &[UeRow] {
         &self.ues
+    }
+    /// Bearers, per direction; empty without cells.
+    pub fn bearers(&self) -> &[BearerRow] {
+        &self.bearers
     }
     /// Cells.
     pub fn cells(&self) -> &[CellRow] {
@@ -125,6 +130,7 @@ impl Serialize for Outcome {
         outcome.serialize_entry("cells", &Array(&self.cells))?;
         outcome.serialize_entry("links", &Array(&self.links))?;
         outcome.serialize_entry("ues", &Array(&self.ues))?;
+        outcome.serialize_entry("bearers", &Array(&self.bearers))?;
         if !self.connections.is_empty() {
             outcome.serialize_entry("connections", &Array(&self.connections))?;
         }

@@ -350,6 +350,11 @@ impl UeGroup {
         Some(BearerId(place as u8 + 1))
     }
 
+    /// The name of one of its bearers; `default` for the default bearer.
+    pub(crate) fn name_of(&self, bearer: BearerId) -> &str {
+        bearer.0.checked_sub(1).map_or("default", |place| &self.bearer[usize::from(place)].name)
+    }
+
     /// The number of the bearer that carries a real flow.
     //= TS 24.008 §10.5.6.12
     pub(crate) fn bearer_of_real(&self, flow: &Signature) -> BearerId {

@@ -6,16 +6,16 @@ use crate::results::columns::FlowNumber;
 use crate::results::incidents::{Event, Incident};
 use crate::results::meter::Spread;
 use crate::results::outcome::{
-    CellRow, CompletionRow, CompletionTimes, Contention, Drops, FlowRow, GroupRow, LinkDrops, LinkRow,
-    Outcome, Percentiles, Queued, Totals, UeRow, jain,
+    BearerDrops, BearerRow, CellRow, CompletionRow, CompletionTimes, Contention, Drops, FlowRow, GroupRow,
+    LinkDrops, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow, jain,
 };
 use crate::results::records;
 use crate::results::series::Sample;
 use crate::results::table::{Rows, Table};
-use airwnd_cell::{Ran, UeId};
+use airwnd_cell::{BearerId, CellId, Ran, UeId};
 use airwnd_kernel::Direction;
 use airwnd_links::link;
-use airwnd_network::{Duplex, OneWay, SharedMedium};
+use airwnd_network::{Cause, Duplex, OneWay, SharedMedium};
 use airwnd_tcp::Endpoint;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -128,13 +128,19 @@ impl Simulation<'_> {
         };
         let mut delay = Spread::new();
         self.groups.iter().for_each(|group| delay.add(&group.delay));
-        let (ues, cells): (_, Vec<CellRow>) = match self.network.ran() {
+        let bearers = self.bearer_rows();
+        let of_ues = bearers.chunk_by(|one, next| one.ue == next.ue);
+        let (ues, cells): (_, Vec<CellRow>) = match self.network.ran().zip(self.network.bearers()) {
             None => (Vec::new(), Vec::new()),
-            Some(ran) => (
-                (0..ran.ues()).map(|ue| ue_row(ran, UeId(ue as u32), self.begin + duration)).collect(),
+            Some((ran, counts)) => (
+                of_ues.map(|bearers| ue_row(ran, bearers, self.begin + duration)).collect(),
                 (0..)
                     .zip(ran.cell_figures())
-                    .map(|(cell, figures)| cell_row(cell, &figures, ran.clock().count(duration)))
+                    .map(|(cell, figures)| {
+                        let marked =
+                            Direction::BOTH.map(|direction| counts.marked_in(CellId(cell), direction));
+                        cell_row(cell, &figures, marked, ran.clock().count(duration))
+                    })
                     .collect(),
             ),
         };
@@ -190,6 +196,7 @@ impl Simulation<'_> {
             completions: completions_table(&completions, &rows, self.begin),
             flows: rows,
             ues,
+            bearers,
             cells,
             links,
             totals,
@@ -201,6 +208,38 @@ impl Simulation<'_> {
             allocations: allocations
                 .map_or_else(Table::new, |(rows, clock)| records::table_of(&rows, clock, self.begin)),
         }
+    }
+
+    /// Returns the rows of all bearers, those of a UE together.
+    fn bearer_rows(&self) -> Vec<BearerRow> {
+        let Some((ran, counts)) = self.network.ran().zip(self.network.bearers()) else { return Vec::new() };
+        let mut rows = Vec::new();
+        for ue in 0..ran.ues() as u32 {
+            let group = self.group_of(ue);
+            for bearer in (0..ran.bearers_of(UeId(ue))).map(BearerId) {
+                rows.extend(Direction::BOTH.map(|direction| {
+                    let figures = counts.of(ue, bearer, direction);
+                    BearerRow {
+                        ue,
+                        bearer: group.name_of(bearer).into(),
+                        direction,
+                        qci: group.qci(bearer).number(),
+                        packets: figures.crossed.packets,
+                        bytes: figures.crossed.bytes.0,
+                        drops: BearerDrops {
+                            rlc_queue_full: figures.dropped(Cause::RlcQueue),
+                            rlc_queue_early: figures.dropped(Cause::RlcEarly),
+                            pdcp_discard: figures.dropped(Cause::Discarded),
+                            radio_loss: figures.dropped(Cause::Radio),
+                            handover: figures.dropped(Cause::Handover),
+                            radio_link_failure: figures.dropped(Cause::LinkFailure),
+                        },
+                        marks: figures.marked,
+                    }
+                }));
+            }
+        }
+        rows
     }
 
     /// Returns the rows of all flows, and adds their delays to their groups.
@@ -409,7 +448,11 @@ impl Flow {
     }
 }
 
-fn ue_row(network: &Ran, ue: UeId, end: Time) -> UeRow {
+/// Figures of the UE with these bearers.
+fn ue_row(network: &Ran, bearers: &[BearerRow], end: Time) -> UeRow {
+    let ue = UeId(bearers[0].ue);
+    let marks =
+        |direction| bearers.iter().filter(|row| row.direction == direction).map(|row| row.marks).sum();
     let figures = network.ue_figures(ue);
     let budget = network.link_budget(ue).uplink;
     let blocks = figures.downlink;
@@ -435,11 +478,13 @@ fn ue_row(network: &Ran, ue: UeId, end: Time) -> UeRow {
         uplink_reach: figures.uplink_reach,
         handovers: figures.handovers,
         link_failures: figures.failures,
+        marks: marks(Direction::Down),
+        uplink_marks: marks(Direction::Up),
         awake: network.awake(ue, end),
     }
 }
 
-fn cell_row(cell: u16, figures: &airwnd_cell::CellFigures, ttis: u64) -> CellRow {
+fn cell_row(cell: u16, figures: &airwnd_cell::CellFigures, marked: [u64; 2], ttis: u64) -> CellRow {
     let offered =
         |direction: usize| ttis as f64 * figures.shares[direction] * f64::from(figures.prbs[direction].0);
     let [offered, offered_up] = [0, 1].map(offered);
@@ -451,6 +496,8 @@ fn cell_row(cell: u16, figures: &airwnd_cell::CellFigures, ttis: u64) -> CellRow
         uplink_prb_use: figures.uplink_prbs as f64 / offered_up,
         // Bits per PRB of 180 kHz and 1 ms.
         spectral_efficiency: (used > 0.0).then(|| figures.downlink_bytes as f64 * 8.0 / (used * 180.0)),
+        marks: marked[Direction::Down as usize],
+        uplink_marks: marked[Direction::Up as usize],
     }
 }
 

@@ -1,6 +1,7 @@
 //! L4S and classic senders, on links and in a bearer.
 
 use airwnd_catalog::Node;
+use airwnd_kernel::Direction;
 use airwnd_lab::{Column, Outcome, Scenario, run};
 use airwnd_units::Span;
 
@@ -116,9 +117,10 @@ fn ecn_that_does_not_count_marks_is_refused_for_a_control_that_needs_it() {
     assert!(datagrams.contains("`cbr` sends UDP datagrams, which have no TCP settings"), "{datagrams}");
 }
 
-/// Marks of a bearer and of a link are counted where they arrive: by flow, group, run and sample.
+/// Marks are counted where they arrive, by flow, group, run and sample, and where they are set: by link, or by bearer, UE
+/// and cell.
 #[test]
-fn marks_are_counted_by_flow_group_and_sample() {
+fn marks_are_counted_where_they_are_set_and_where_they_arrive() {
     let flows = "[[ue]]\n[[flow]]\nid = \"l4s\"\ncc = \"prague\"\n[[flow]]\nid = \"classic\"\n";
     let cell = "[[site]]\nrlc.queue = {kind = \"dualpi2\", min_th = \"4ms\", range = \"2ms\"}\n";
     let (table, value) = cell.split_once('\n').unwrap();
@@ -139,7 +141,20 @@ fn marks_are_counted_by_flow_group_and_sample() {
         // The last sample is that of the end, before the events of that instant.
         assert!(sampled <= l4s && l4s - sampled < 20, "{sampled} of {l4s}");
         let marks: u64 = outcome.links().iter().map(|link| link.marks).sum();
-        // Packets that the link has marked arrive, but for those still on the way; a bearer's marks are not those of links.
-        assert!(if is_cell { marks == 0 } else { (l4s..l4s + 100).contains(&marks) }, "{marks}, {l4s}");
+        // Marked packets arrive, but for those still on the way.
+        let arrived = |set: u64| (l4s..l4s + 100).contains(&set);
+        if is_cell {
+            let rows: Vec<_> = outcome.bearers().iter().map(|row| (row.direction, row.marks)).collect();
+            let [(Direction::Down, down), (Direction::Up, 0)] = rows[..] else { panic!("{rows:?}") };
+            assert!(arrived(down), "{down}, {l4s}");
+            let ues = outcome.ues().iter().map(|ue| (ue.marks, ue.uplink_marks));
+            assert_eq!(ues.collect::<Vec<_>>(), [(down, 0)]);
+            let cells = outcome.cells().iter().map(|cell| (cell.marks, cell.uplink_marks));
+            assert_eq!(cells.collect::<Vec<_>>(), [(down, 0)]);
+            assert_eq!(marks, 0, "of links");
+        } else {
+            assert!(arrived(marks), "{marks}, {l4s}");
+            assert!(outcome.bearers().is_empty());
+        }
     }
 }

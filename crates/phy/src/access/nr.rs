@@ -64,9 +64,17 @@ impl Letters {
     }
 }
 
+/// Length of the longest patterns: both together take at most 20 ms, in slots of 125 us, and a space is between them.
+const LONGEST: usize = 161;
+
 impl Param for Letters {
     fn read(node: &Node) -> Result<Self, Error> {
         let letters = String::read(node)?;
+        if letters.len() > LONGEST {
+            let message =
+                format!("patterns have at most {LONGEST} letters and spaces, found {}", letters.len());
+            return Err(node.error(message));
+        }
         let is_pattern = |part: &str| !part.is_empty() && !part.contains(|letter| !"DSU".contains(letter));
         if letters.split(' ').count() > 2 || !letters.split(' ').all(is_pattern) {
             return Err(node.error(format!(
@@ -79,7 +87,7 @@ impl Param for Letters {
         self.0.to_json()
     }
     fn schema() -> serde_json::Value {
-        serde_json::json!({"type": "string", "pattern": "^[DSU]+( [DSU]+)?$", "examples": ["DDDSU", "DDDSUDDSUU"]})
+        serde_json::json!({"type": "string", "pattern": "^[DSU]+( [DSU]+)?$", "maxLength": LONGEST, "examples": ["DDDSU", "DDDSUDDSUU"]})
     }
 }
 
@@ -580,6 +588,7 @@ fn timing(params: &Params, slots: &[SlotUse]) -> Timing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use airwnd_catalog::Value;
     use airwnd_kernel::Direction;
     use airwnd_units::{Bytes, Tti};
 
@@ -603,6 +612,14 @@ mod tests {
         assert_eq!(special, Bytes((size(table, overhead, Prbs(273), 1) / 8).into()));
         assert_eq!((access.rbgs, access.rbg_prbs), (18, Prbs(16)));
         assert_eq!(access.prbs_of(18), Prbs(273));
+    }
+
+    #[test]
+    fn long_patterns_are_refused_before_their_borders_are_tried() {
+        let read = |slots| Letters::read(&Node::new(Value::Text("D".repeat(slots)), "scenario"));
+        assert!(read(LONGEST).is_ok());
+        let message = read(LONGEST + 1).unwrap_err().to_string();
+        assert!(message.ends_with("patterns have at most 161 letters and spaces, found 162"), "{message}");
     }
 
     #[test]

@@ -51,7 +51,7 @@ Between = Annotated[
     tuple[Span, Span] | None, Meta(description="First and last time, from the end of the warm-up.")
 ]
 
-ROWS = ("flows", "groups", "cells", "links", "ues")
+ROWS = ("flows", "groups", "cells", "links", "ues", "bearers")
 SAMPLED = ("series", "events")
 MEASURED = "measured"
 """Columns of ``measured.csv``."""

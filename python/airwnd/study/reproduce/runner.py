@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from airwnd.plots import style
 from airwnd.study.batch import Stored, Workers
 from airwnd.study.batch.carry import Progress
 from airwnd.study.reproduce.claims import ClaimResult, judge
@@ -179,8 +180,9 @@ def check(experiment: Experiment, effort: Effort) -> None:
     ------
     InputError
         If there are more than `MAX_RUNS` runs, or the scenario of a setting is invalid, or ``--set`` changes
-        no run, or nothing has been measured for an experiment with measurements.
+        no run, or nothing has been measured for an experiment with measurements, or Matplotlib is missing.
     """
+    style.require()
     if experiment.measured is not None and experiment.measured.seeds < effort.seeds:
         raise InputError(
             f"{experiment.name}: {MEASURED_FILE} has {experiment.measured.seeds} of {effort.seeds} seeds"

@@ -297,6 +297,12 @@ pub struct UeRow {
     pub handovers: u64,
     /// Radio link failures, including RLC maximum retransmissions and failures during the warm-up.
     pub link_failures: u64,
+    /// Downlink packets marked (ECN CE) by the queues of its bearers at the eNB.
+    #[column(label = "marked packets")]
+    pub marks: u64,
+    /// Uplink packets marked (ECN CE) by the queues of its bearers at the UE.
+    #[column(short = "up marks", label = "marked packets, uplink")]
+    pub uplink_marks: u64,
     /// Fraction of the time in which the UE monitored the PDCCH, 0 to 1, including the warm-up; 1 without `mac.drx` and
     /// `rrc`.
     #[column(range = 0.0..=1.0)]
@@ -319,6 +325,60 @@ pub struct CellRow {
     /// Decoded downlink bits per second and hertz of the used PRBs.
     #[column(unit = "bit/s/Hz")]
     pub spectral_efficiency: Option<f64>,
+    /// Downlink packets marked (ECN CE) by the queues of the bearers of the UEs that it served at that time.
+    #[column(label = "marked packets")]
+    pub marks: u64,
+    /// Uplink packets marked (ECN CE) by the queues of the bearers of the UEs that it served at that time.
+    #[column(short = "up marks", label = "marked packets, uplink")]
+    pub uplink_marks: u64,
+}
+
+/// A row per bearer and direction; no rows without cells.
+#[derive(Clone, Debug, PartialEq, Columns)]
+pub struct BearerRow {
+    /// Number of the UE.
+    #[column(short = "UE")]
+    pub ue: u32,
+    /// Name of the bearer in the scenario; `default` for the default bearer.
+    pub bearer: String,
+    /// Direction: `down` (to the UE) or `up`.
+    #[column(short = "way")]
+    pub direction: Direction,
+    /// QoS class identifier: QCI in LTE, 5QI in NR.
+    #[column(short = "QCI", label = "QCI or 5QI")]
+    pub qci: u8,
+    /// Packets that crossed the air.
+    #[column(short = "delivered")]
+    pub packets: u64,
+    /// Bytes of the packets that crossed the air, with IP headers.
+    #[column(unit = "bytes")]
+    pub bytes: u64,
+    /// Packets dropped in the bearer.
+    pub drops: BearerDrops,
+    /// Packets marked (ECN CE) by the queue of the bearer.
+    pub marks: u64,
+}
+
+/// Packets dropped in a bearer, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Columns)]
+pub struct BearerDrops {
+    /// RLC queue full.
+    #[column(short = "full")]
+    pub rlc_queue_full: u64,
+    /// Dropped by the queue discipline of RLC before its queue was full.
+    #[column(short = "early")]
+    pub rlc_queue_early: u64,
+    /// PDCP discard timer expired.
+    #[column(short = "discarded")]
+    pub pdcp_discard: u64,
+    /// HARQ transmissions exhausted for a transport block with a part of the packet.
+    #[column(short = "radio")]
+    pub radio_loss: u64,
+    /// In flight on the air during a handover, or not forwarded.
+    pub handover: u64,
+    /// In flight on the air at a radio link failure.
+    #[column(short = "link failure")]
+    pub radio_link_failure: u64,
 }
 
 /// A row per link and direction: the server link (`server`), the links of the scenario, the links to the cells (`s1u`)

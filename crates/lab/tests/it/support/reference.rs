@@ -263,7 +263,7 @@ fn results() -> String {
          This page lists the tables of a run and their columns. A column has the same name in `airwnd run --json`, in \
          the data frames of [`airwnd.Run`](../python-api.md), in Parquet files, and as `TABLE.COLUMN` in the measures \
          of an [experiment](../how-to/reproduce-a-paper.md). `airwnd explain TABLE.COLUMN` prints one. In the JSON, \
-         `run` is the top level, `totals` and `conservation` are objects, and the tables from `flows` to `ues` are \
+         `run` is the top level, `totals` and `conservation` are objects, and the tables from `flows` to `connections` are \
          arrays of objects. The tables from `series` on are available as data frames only, those from \
          `radio_grants` on as files of a [trace](../how-to/trace-the-radio.md) only. A missing value is \
          null.\n\n",

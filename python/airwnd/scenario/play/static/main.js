@@ -227,8 +227,9 @@ async function begin(/** @type {string} */ message) {
   grid.reset();
   timeline.reset();
   showControls();
+  tour.begin();
   say("building the cell…");
-  history.replaceState(null, "", `${location.pathname}${location.search}${await fragment(state)}`);
+  await showAddress();
   const seed = seedOf();
   try {
     await Promise.all(scenarios().map((text, index) => sides[index].begin(text, seed)));
@@ -239,6 +240,14 @@ async function begin(/** @type {string} */ message) {
   } catch (error) {
     if (mine === generation) say(messageOf(error), true);
   }
+}
+
+/** Puts the state into the address: the step of the tour, unless its cell was changed. */
+async function showAddress() {
+  const { tour: step, a, b, places } = state;
+  const begun = step === null ? null : stateOf(step);
+  const isChanged = begun !== null && (places.size > 0 || JSON.stringify([a, b]) !== JSON.stringify([begun.a, begun.b]));
+  history.replaceState(null, "", `${location.pathname}${location.search}${await fragment({ ...state, tour: isChanged ? null : step })}`);
 }
 
 /** The scenarios of the page in TOML. */
@@ -342,7 +351,8 @@ function tell(/** @type {Side[]} */ all) {
   timeline.canvas.setAttribute("aria-label", `Way of the packets of the ${timeline.flow} through sender, RLC queue, air and receiver`);
   const words = timeline.words(all[0]);
   if (find("packet").textContent !== words) find("packet").textContent = words;
-  tour.wait(all, clock);
+  // A configuration that is behind has not all figures yet.
+  tour.wait(all, Math.min(...all.map(({ now }) => now)));
   const root = document.documentElement;
   root.dataset.time = clock.toFixed(3);
   root.dataset.ready = "";
@@ -441,9 +451,9 @@ function listen() {
   find("pace").append(...Object.entries(PACES).map(([value, text]) => new Option(text, value)));
   // Keys of objects that look like whole numbers come first in any case; the order here is that of the pace.
   find("pace").append(...[...find("pace").options].sort((a, b) => (a.value === "max" ? 1 : b.value === "max" ? -1 : Number(a.value) - Number(b.value))));
-  find("pace").addEventListener("change", async () => {
+  find("pace").addEventListener("change", () => {
     state.pace = find("pace").value;
-    history.replaceState(null, "", `${location.pathname}${location.search}${await fragment(state)}`);
+    showAddress();
   });
   find("second").addEventListener("click", () => {
     state.b = state.b ? null : { ...state.a, cc: state.a.cc === "bbr" ? "cubic" : "bbr" };

@@ -25,6 +25,8 @@ const mean = (/** @type {Side} */ side, /** @type {Kind} */ kind, /** @type {str
 const mbps = (/** @type {Side} */ side) => mean(side, "download", "throughput_kbps") / 1e3;
 const delay = (/** @type {Side} */ side) => mean(side, "game", "delay_ms");
 const before = (/** @type {Side} */ side) => side.mean("game", "delay_ms", 0, START);
+const cwnd = (/** @type {Side} */ side) => mean(side, "download", "cwnd_bytes") / 1e3;
+const rwnd = (/** @type {Side} */ side) => mean(side, "download", "rwnd_bytes") / 1e3;
 const queue = (/** @type {Side} */ side) => mean(side, "download", "queue_bytes") / 1e3;
 const percent = (/** @type {number} */ part, /** @type {number} */ whole) => `${valueText((100 * part) / whole, 0)} %`;
 const ms = (/** @type {number} */ value) => `${valueText(value, value < 10 ? 1 : 0)} ms`;
@@ -61,6 +63,12 @@ function verdict(/** @type {Side[]} */ [a, b]) {
   return `Game: ${both([a, b], delay, ms)} (B waits ${wait}, ${percent(delay(b), delay(a))} of A). Download: ${both([a, b], mbps, rate)} (B is ${speed}).`;
 }
 
+/** Which window limits the senders: the smaller one. */
+function limits(/** @type {Side[]} */ sides) {
+  const [a, b] = sides.map((side) => (rwnd(side) < cwnd(side) ? "rwnd" : "cwnd"));
+  return a === b ? `The smaller one limits: ${a}.` : `The smaller one limits: ${a} in A, ${b} in B.`;
+}
+
 const one = (/** @type {Settings} */ a) => ({ a: { ...defaults(), ...a }, b: null });
 
 const two = (/** @type {Settings} */ a, /** @type {Settings} */ b) => {
@@ -76,7 +84,7 @@ export const STEPS = [
     text: "One phone downloads in a cell with four other phones. The sender's window (cwnd) grows with every ACK. Watch the windows and the RLC queue at the base station.",
     question: "The window keeps growing. Does the download get faster?",
     answer: ([a]) =>
-      `Throughput is ${rate(mbps(a))}, on average from second ${ENOUGH - RECENT} to ${ENOUGH}. The window is ${kB(mean(a, "download", "cwnd_bytes") / 1e3)}, and ${kB(queue(a))} of it only wait in the RLC queue. What the cell can send per second does not depend on the window: more of it makes a longer queue.`,
+      `Throughput is ${rate(mbps(a))}, on average from second ${ENOUGH - RECENT} to ${ENOUGH}. The window is ${kB(cwnd(a))}, and ${kB(queue(a))} of it only wait in the RLC queue. What the cell can send per second does not depend on the window: more of it makes a longer queue.`,
   },
   {
     title: "A ping beside it",
@@ -97,7 +105,7 @@ export const STEPS = [
     title: "CoDel",
     ...two({}, { queue: "codel" }),
     text: "A keeps its full buffer. B measures how long packets wait, and drops one if all have waited more than 5 ms for 100 ms.",
-    question: "CoDel knows neither the rate nor the number of phones. Can it be right for all of them?",
+    question: "CoDel has no setting for the rate or the number of phones. Can it be right for all of them?",
     answer: (sides) => `${verdict(sides)} CoDel controls time instead of bytes, so that its queue follows the rate of the phone. It needs the base station's operator.`,
   },
   {
@@ -106,14 +114,14 @@ export const STEPS = [
     text: "Base station and server stay as they are. The phone advertises a smaller receive window (rwnd): with DRWA (A) as the RTT grows, with standing (B) from the rate at which queued segments arrive.",
     question: "Which of the two windows is the limit now, cwnd or rwnd?",
     answer: (sides) =>
-      `rwnd: ${both(sides, (side) => mean(side, "download", "rwnd_bytes") / 1e3, kB)}; cwnd: ${both(sides, (side) => mean(side, "download", "cwnd_bytes") / 1e3, kB)}. ${verdict(sides)} Step 2 had no such control: compare its delay.`,
+      `${limits(sides)} rwnd: ${both(sides, rwnd, kB)}; cwnd: ${both(sides, cwnd, kB)}. ${verdict(sides)} Step 2 had no such control: compare its delay.`,
   },
   {
     title: "BBR",
     ...two({}, { cc: "bbr" }),
     text: "A has CUBIC, which looks for losses. B has BBR, which measures rate and minimum RTT of the path and sends no more than twice their product.",
-    question: "Two times the product: what does the second one do?",
-    answer: (sides) => `${verdict(sides)} Half of BBR's window may be in the queue. With RTTs this short, how much that is depends on the rate that it measures in a cell that serves in turns.`,
+    question: "One product of rate and minimum RTT keeps the path busy. Where is the second one?",
+    answer: (sides) => `${verdict(sides)} In the RLC queue: ${both(sides, queue, kB)}; cwnd: ${both(sides, cwnd, kB)}. Half of BBR's window may be in the queue. With RTTs this short, how much that is depends on the rate that it measures in a cell that serves in turns.`,
   },
 ];
 
@@ -154,9 +162,14 @@ export class Tour {
     this.title.textContent = `Step ${step} of ${STEPS.length}: ${title}`;
     this.text.textContent = text;
     this.question.textContent = question;
-    this.reply.textContent = "";
     this.back.disabled = step === 1;
     this.next.textContent = step < STEPS.length ? "next step" : "finish";
+    this.begin();
+  }
+
+  /** Takes back the answer: a run begins, possibly of another cell. */
+  begin() {
+    this.reply.textContent = "";
     this.found = null;
     this.wait([], -Infinity);
   }

@@ -5,8 +5,10 @@
 "use strict";
 (() => {
   const UNLIMITED = 1e9;
-  /** Simulated time between two looks at the clock, in milliseconds. */
-  const SLICE = 5;
+  /** Longest and shortest simulated time between two looks at the clock, in milliseconds. */
+  const SLICE = { max: 5, min: 0.001 };
+  /** Time between two looks at the clock, in milliseconds: outside these bounds the simulated time changes. */
+  const LOOK = { min: 1, max: 10 };
   /** Share of the time that reading the state of the UEs may take: with a thousand of them it takes as long as a TTI. */
   const READING = 0.05;
 
@@ -24,6 +26,11 @@
    * @type {{ ues: Numbers | null, at: number, took: number }}
    */
   let seen = { ues: null, at: 0, took: 0 };
+  /**
+   * Simulated time up to the next look at the clock, in milliseconds. It begins short: a scenario may have millions of
+   * packets in the longest one, during which no message is answered.
+   */
+  let slice = SLICE.min;
   /** Period of the time series in milliseconds, and the number of the newest one that was read. */
   let series = { interval: 0, read: 0 };
   /** @type {string | null} */
@@ -60,6 +67,7 @@
       watched = { flows: [], columns: [] };
       seen = { ues: null, at: 0, took: 0 };
       series = { interval, read: 0 };
+      slice = SLICE.min;
       while (begun.now < 0) begun.advance(Math.max(-begun.now * 1e3, 1e-6));
       return { resolved: JSON.parse(found.resolved()), cells: plain(found.cells()), flows: JSON.parse(begun.flows()), tti: begun.tti, ...state(begun) };
     },
@@ -87,14 +95,20 @@
     advance({ to, budget, ttis }) {
       const session = present();
       const start = performance.now();
+      const end = start + (budget ?? UNLIMITED);
+      let at = start;
       let ended = false;
       const min = ttis ? session.tti * ttis : 0;
       if (min > 0) {
         ended = session.advance(min);
         seen.at = -Infinity;
       }
-      while (!ended && (to - session.now) * 1e3 > 1e-6 && performance.now() - start < (budget ?? UNLIMITED)) {
-        ended = session.advance(Math.min(SLICE, (to - session.now) * 1e3));
+      while (!ended && (to - session.now) * 1e3 > 1e-6 && at < end) {
+        ended = session.advance(Math.min(slice, (to - session.now) * 1e3));
+        const took = performance.now() - at;
+        at += took;
+        if (took > LOOK.max) slice = Math.max(slice / 2, SLICE.min);
+        else if (took < LOOK.min) slice = Math.min(slice * 2, SLICE.max);
       }
       return { ended, memory: memory.buffer.byteLength, series: newRows(session, ended), events: eventsOf(columns(session.events())), allocations: plain(session.allocations()), packets: plain(session.packets()), blocks: plain(session.blocks()), ...state(session) };
     },

@@ -1,8 +1,8 @@
 """The order in which set-ups are run: few seeds for all of them, more for those that fit best.
 
-Up to `Plan.most` combinations are all run. Of larger products the shown set-up is run, and every set-up that
-differs from the best so far in one axis, until none of these is better; then a Latin hypercube of others,
-from which the same goes on if one of them is better.
+Up to `Plan.most` combinations are all run. Of larger products those that :func:`leaders` have chosen are run,
+or the shown set-up and a Latin hypercube, and every set-up that differs from the best so far in one axis,
+until none of these is better.
 
 After that the better third has twice as many seeds, the better ninth four times, and so on (successive
 halving: Jamieson and Talwalkar, AISTATS 2016); the best set-up of each level of each axis is among them, so
@@ -18,6 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from airwnd.study.reproduce.likeliest.fit import Fit
 
 Combination = tuple[str, ...]
 """A level of each axis."""
@@ -61,7 +63,26 @@ def combinations(axes: Sequence[Sequence[str]]) -> int:
     return math.prod(map(len, axes))
 
 
-def race(axes: Sequence[Sequence[str]], shown: Combination, score: Score, plan: Plan) -> None:
+def leaders(fit: Fit, count: int) -> list[int]:
+    """Return the `count` set-ups that fit best, with all tables and without each of them, in turn.
+
+    A table that is later predicted from the others has thus no say in one part of the choice.
+    """
+    tables = list(dict.fromkeys(fit.tables))
+    rankings = [fit.ranking]
+    for table in tables if len(tables) > 1 else ():
+        others = [index for index, each in enumerate(fit.tables) if each != table]
+        rankings.append(np.argsort(-fit.evidence(others), kind="stable").tolist())
+    return list(dict.fromkeys(each for rank in zip(*rankings, strict=True) for each in rank))[:count]
+
+
+def race(
+    axes: Sequence[Sequence[str]],
+    shown: Combination,
+    score: Score,
+    plan: Plan,
+    first: Sequence[Combination] = (),
+) -> None:
     """Run set-ups until the likeliest have `plan.last_seeds` seeds.
 
     Parameters
@@ -74,14 +95,22 @@ def race(axes: Sequence[Sequence[str]], shown: Combination, score: Score, plan: 
         Runs set-ups; a raised :class:`OutOfTimeError` ends the search.
     plan
         Extent of the search.
+    first
+        The set-ups of a larger product that are run first, next to the shown one; without any, those of a Latin hypercube.
     """
     try:
-        _race(axes, shown, score, plan)
+        _race(axes, shown, score, plan, first)
     except OutOfTimeError:
         return
 
 
-def _race(axes: Sequence[Sequence[str]], shown: Combination, score: Score, plan: Plan) -> None:
+def _race(
+    axes: Sequence[Sequence[str]],
+    shown: Combination,
+    score: Score,
+    plan: Plan,
+    first: Sequence[Combination],
+) -> None:
     is_complete = combinations(axes) <= plan.most
     seeds: dict[Combination, int] = {}
 
@@ -95,9 +124,14 @@ def _race(axes: Sequence[Sequence[str]], shown: Combination, score: Score, plan:
             if is_complete or not wanted:
                 return scores
 
-    scores = look(_product(axes) if is_complete else [shown], plan.first_seeds)
-    if not is_complete and (further := [each for each in design(axes, plan.designed) if each not in scores]):
-        scores = look(further, plan.first_seeds)
+    if is_complete:
+        scores = look(product(axes), plan.first_seeds)
+    elif first:
+        scores = look(list(dict.fromkeys([*first, shown])), plan.first_seeds)
+    else:
+        scores = look([shown], plan.first_seeds)
+        if further := [each for each in design(axes, plan.designed) if each not in scores]:
+            scores = look(further, plan.first_seeds)
     count, part = plan.first_seeds, 1
     while count < plan.last_seeds:
         count, part = min(2 * count, plan.last_seeds), part * KEPT_PART
@@ -133,7 +167,8 @@ def neighbours(axes: Sequence[Sequence[str]], at: Combination) -> list[Combinati
     ]
 
 
-def _product(axes: Sequence[Sequence[str]]) -> list[Combination]:
+def product(axes: Sequence[Sequence[str]]) -> list[Combination]:
+    """Return all combinations; the level of the last axis changes fastest."""
     return list(itertools.product(*axes))
 
 

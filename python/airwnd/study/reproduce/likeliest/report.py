@@ -85,9 +85,17 @@ def _head(report: Report) -> str:
         if found.is_complete
         else "\n\nThe search was stopped before its end, by its budget. The same command continues it."
     )
+    screened = ""
+    if (first := found.screened) is not None:
+        labels = ", ".join(found.choices.by_name[name].label for name in first.names)
+        screened = (
+            f" They were chosen in {', '.join(first.tables)}, where all {first.count} combinations of "
+            f"{labels} were compared: the best {first.kept}, with all tables or without one of them, were "
+            "run with all levels of the other axes, then the neighbours of the likeliest."
+        )
     return (
         f"# The likeliest set-up: {paper.title}\n\n"
-        f"Written by `airwnd reproduce --likeliest {paper.key}`, {extent} The paper's "
+        f"Written by `airwnd reproduce --likeliest {paper.key}`, {extent}{screened} The paper's "
         f"{len(found.numbers)} numbers are in "
         f"{len(tables)} {'table or figure' if len(tables) == 1 else 'tables and figures'} "
         f"({', '.join(tables)}). "

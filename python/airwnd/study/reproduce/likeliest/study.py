@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +31,8 @@ from airwnd.study.reproduce.likeliest.race import (
     OutOfTimeError,
     Plan,
     combinations,
+    leaders,
+    product,
     race,
 )
 from airwnd.study.reproduce.readings import Tables, read
@@ -138,6 +140,24 @@ class Runs:
 
 
 @dataclass(frozen=True)
+class Screened:
+    """The first part of a search of many set-ups: a comparison in the tables that depend on few choices.
+
+    Attributes
+    ----------
+    names, tables
+        The choices, and the tables that depend on no others.
+    count, kept
+        Number of their combinations, which were all run, and of those that were searched further.
+    """
+
+    names: Sequence[str]
+    tables: Sequence[str]
+    count: int
+    kept: int
+
+
+@dataclass(frozen=True)
 class Found:
     """The result of a search.
 
@@ -145,6 +165,8 @@ class Found:
     ----------
     touched, untouched
         Choices on which a number depends, and the others.
+    screened
+        The comparison by which the set-ups were chosen; ``None``: none.
     fit
         The fit of the set-ups that were run.
     left, profiles
@@ -162,6 +184,7 @@ class Found:
     numbers: Sequence[Number]
     touched: Sequence[str]
     untouched: Sequence[str]
+    screened: Screened | None
     fit: Fit
     left: Sequence[Left]
     profiles: Sequence[Profile]
@@ -213,7 +236,10 @@ def find(experiments: Sequence[Experiment], effort: Effort, runs: Runs) -> Found
         raise InputError(f"{paper}: nothing that the paper leaves open changes one of its numbers")
     state = _State(choices, numbers, touched, runs)
     axes = [tuple(choices.by_name[name].levels) for name in touched]
-    race(axes, tuple(choices.by_name[name].shown for name in touched), state.score, effort.plan)
+    is_large = combinations(axes) > effort.plan.most
+    screened, first = _screen(choices, numbers, touched, runs, effort.plan) if is_large else (None, [])
+    shown = tuple(choices.by_name[name].shown for name in touched)
+    race(axes, shown, state.score, effort.plan, first)
     if state.fit is None:
         raise InputError(f"{paper}: no set-up is complete within the budget; the same command continues")
     left = cross_validate(state.fit)
@@ -223,6 +249,7 @@ def find(experiments: Sequence[Experiment], effort: Effort, runs: Runs) -> Found
         numbers=numbers,
         touched=touched,
         untouched=[name for name in choices.by_name if name not in touched],
+        screened=screened,
         fit=state.fit,
         left=left,
         profiles=[profile(state.fit, name, tuple(choices.by_name[name].levels), left) for name in touched],
@@ -231,6 +258,54 @@ def find(experiments: Sequence[Experiment], effort: Effort, runs: Runs) -> Found
         fresh=runs.fresh,
         is_complete=not state.is_out_of_time,
     )
+
+
+def _screen(
+    choices: Choices, numbers: Sequence[Number], touched: Sequence[str], runs: Runs, plan: Plan
+) -> tuple[Screened | None, list[Combination]]:
+    """Run all combinations of the choices of tables that depend on few, and return the set-ups to run first.
+
+    These are the best combinations with all levels of the other choices, up to `plan.most` set-ups.
+    """
+    levels = {name: tuple(choices.by_name[name].levels) for name in touched}
+    tables, names = _tables_of_few(choices, numbers, levels, plan.most)
+    if not names:
+        return None, []
+    state = _State(choices, [number for number in numbers if number.table in tables], names, runs)
+    every = product([levels[name] for name in names])
+    with suppress(OutOfTimeError):
+        state.score(every, plan.first_seeds)
+    if state.fit is None or state.is_out_of_time:
+        return None, []
+    further = combinations([found for name, found in levels.items() if name not in names])
+    kept = [state.fit.setups[index] for index in leaders(state.fit, max(plan.most // further, 1))]
+    first = [
+        each
+        for setup in kept
+        for each in product([(setup[name],) if name in setup else levels[name] for name in touched])
+    ]
+    return Screened(names, tables, len(every), len(kept)), first
+
+
+def _tables_of_few(
+    choices: Choices, numbers: Sequence[Number], levels: Mapping[str, Sequence[str]], most: int
+) -> tuple[list[str], list[str]]:
+    """Return the tables whose choices have up to `most` combinations together, and these choices."""
+    touched = {
+        table: touching(choices, [number for number in numbers if number.table == table])
+        for table in dict.fromkeys(number.table for number in numbers)
+    }
+
+    def count(names: Iterable[str]) -> int:
+        return combinations([levels[name] for name in names])
+
+    tables: list[str] = []
+    chosen: set[str] = set()
+    for table in sorted(touched, key=lambda each: count(touched[each])):
+        if count(chosen.union(touched[table])) <= most:
+            tables.append(table)
+            chosen.update(touched[table])
+    return [table for table in touched if table in tables], [name for name in levels if name in chosen]
 
 
 def touching(choices: Choices, numbers: Sequence[Number]) -> list[str]:
