@@ -717,7 +717,6 @@ def test_a_call_that_never_returns_gives_one_line(tmp_path: Path, parts: dict[st
 def test_an_endless_import_gives_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "endless.py").write_text("while True: pass\n", encoding="utf-8")
-    write(tmp_path)
     named = {"class": "endless:Mine"}
     assert complaint_of(lambda: late(tmp_path, **named)) == ".class: endless: " + LATE
 
