@@ -80,7 +80,7 @@ def run(job: Job) -> Result:
         "clock": {"busy_wait": False, "realtime": True, "lateness_limit_ns": 1_000_000},
         "pcap": None,
     }
-    scenario = _native.Scenario(job.scenario, "scenario", "json", [], False, 1.0, lambda _: None)
+    scenario = _native.Scenario(job.scenario, "scenario", "json", [], 1.0, lambda _: None)
     text, _, summary_text = _native.link(scenario, json.dumps(request), lambda _: True)
     outcome, summary = json.loads(text), json.loads(summary_text)
     if summary["exit_codes"] != [0]:

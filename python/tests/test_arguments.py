@@ -241,7 +241,7 @@ OTHERS = {
     "Algorithm", "Family", "Parameter", "Preset", "PresetValue", "RadioMap",
     "Run", "Run.of", "Sweep", "Sweep.number", "Sweep.read_completions",
     "EngineError", "InputError", "ScenarioError",
-    "Run.to_json", "Scenario.with_", "Scenario.check_code", "Scenario.check_session",
+    "Run.to_json", "Scenario.with_", "Scenario.check_session",
     "Session.advance",  # called too often for a check in Python
     "Session.finish", "Session.read_flows", "Session.read_ues",
     "catalogue", "presets", "schema", "tables",

@@ -147,9 +147,7 @@ class Engine:
         self.links = json.loads(resolved)["link"]
         if self.links:
             # Links without a scenario last an hour, and may be fast.
-            scenario = _native.Scenario(
-                resolved, "link", "json", [("duration", "20ms")], False, 1.0, lambda _: None
-            )
+            scenario = _native.Scenario(resolved, "link", "json", [("duration", "20ms")], 1.0, lambda _: None)
         outcome, tables = scenario.run(self.request["seed"], self.request["series_interval_ns"], None)
         return json.dumps({**json.loads(outcome), "connections": [CONNECTION]}), tables, self.summary
 

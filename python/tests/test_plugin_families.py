@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from airwnd import InputError, Scenario, ScenarioError
+from airwnd.plugins.permission import CodePolicy, applied
 from airwnd.plugins.registry import find
 from airwnd.study.evaluate.candidate import parse
 
@@ -347,8 +348,8 @@ def test_queues_know_their_place_and_draw_from_their_seed(tmp_path: Path) -> Non
         scenario = Scenario.from_toml(text, str(tmp_path / "s"), allow_code=True)
         scenario = scenario.with_({key: {"kind": "python", "class": "mine.py:Mine"}}, duration="100ms")
         assert scenario.run().outcome == scenario.run().outcome
-        plugin = find("mine.py:Mine", None, "{}", tmp_path, "aqm")
-        plugin.load()
+        with applied(CodePolicy(allow=True)):
+            plugin = find("mine.py:Mine", None, "{}", tmp_path, "aqm")
         seen = vars(plugin.kind)["seen"]
         half = len(seen) // 2
         assert seen[:half] == seen[half:]  # two runs with the same seed

@@ -164,7 +164,7 @@ def _combinations() -> list[tuple[str, str, str, str]]:
 
 def native(toml: str) -> tuple[str, str]:
     """Return the results of the native engine: figures, and the bits of the time series."""
-    scenario = _native.Scenario(toml, "scenario", "toml", [], False, 60.0, lambda _: None)
+    scenario = _native.Scenario(toml, "scenario", "toml", [], 60.0, lambda _: None)
     seed = json.loads(scenario.to_json())["seed"]
     figures, tables = scenario.run(seed, INTERVAL_MS * 1_000_000, None)
 

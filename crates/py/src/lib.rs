@@ -76,26 +76,21 @@ struct Scenario {
     node: Node,
     /// Python classes that it names.
     plugins: Vec<String>,
-    /// Set if it names Python code without permission to execute it: it cannot be run.
-    refused: Option<Error>,
     /// Time limit of a plug-in call; `Duration::MAX`: no limit.
     call_limit: Duration,
 }
 
 #[pymethods]
 impl Scenario {
-    /// Reads and checks a scenario. Python code that it names is executed only with `allow_code`. `call_limit_s` limits
-    /// each call of a plug-in, in seconds. `read_pipe` returns the text of a pipe by its path; `None`: nothing is
-    /// there.
+    /// Reads and checks a scenario. `call_limit_s` limits each call of a plug-in, in seconds. `read_pipe` returns
+    /// the text of a pipe by its path; `None`: nothing is there.
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "positional, from one Python function")]
     fn new(
         py: Python<'_>,
         text: &str,
         origin: &str,
         format: &str,
         overrides: Vec<(String, String)>,
-        allow_code: bool,
         call_limit_s: f64,
         read_pipe: &Bound<'_, PyAny>,
     ) -> PyResult<Scenario> {
@@ -114,8 +109,8 @@ impl Scenario {
         if let Some(register) = BUILT_IN.get() {
             register(&mut plugins);
         }
-        let named = Arc::new(Mutex::new(plugin::Named::default()));
-        plugin::register(&mut plugins, &named, allow_code);
+        let named = Arc::new(Mutex::new(Vec::new()));
+        plugin::register(&mut plugins, &named);
         let _watched = watch::Scope::open(call_limit);
         let interrupted = RefCell::new(None);
         let read_pipe = |path: &Path| {
@@ -134,18 +129,13 @@ impl Scenario {
             return Err(interrupted);
         }
         let checked = settle(py, checked)?;
-        let plugin::Named { classes, refused } = std::mem::take(&mut *named.lock().expect("never poisoned"));
-        Ok(Scenario { checked, node, plugins: classes, refused, call_limit })
+        let plugins = std::mem::take(&mut *named.lock().expect("never poisoned"));
+        Ok(Scenario { checked, node, plugins, call_limit })
     }
 
     /// Python classes that the scenario names.
     fn plugins(&self) -> Vec<String> {
         self.plugins.clone()
-    }
-
-    /// Raises an error if a run would execute Python code without permission.
-    fn check_code(&self) -> PyResult<()> {
-        self.refused.clone().map_or(Ok(()), |error| Err(scenario_error(error)))
     }
 
     /// Returns the resolved scenario, defaults included, as JSON.
@@ -249,7 +239,6 @@ impl Scenario {
         threads: Option<NonZeroUsize>,
         radio: Option<(radio::Wanted, Py<PyAny>)>,
     ) -> PyResult<(String, Bound<'py, PyDict>)> {
-        self.check_code()?;
         let _watched = watch::Scope::open(self.call_limit);
         let filter = radio.as_ref().map(|(wanted, _)| radio::filter(&self.checked, wanted)).transpose()?;
         let captured = radio::captured(&self.checked, pcap.as_ref())?;

@@ -17,7 +17,6 @@ pub fn link<'py>(
     request: &str,
     update: Py<PyAny>,
 ) -> PyResult<(String, Bound<'py, PyDict>, String)> {
-    scenario.check_code()?;
     let request = Request::from_json(request).map_err(|error| ScenarioError::new_err(error.to_string()))?;
     let (outcome, summary) = py.detach(|| {
         let mut raised = None;

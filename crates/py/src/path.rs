@@ -76,7 +76,6 @@ impl Path {
         max_memory: Option<u64>,
         radio: bool,
     ) -> PyResult<Path> {
-        scenario.check_code()?;
         let checked = airwnd::Scenario::of(scenario.node.clone(), scenario.checked.clone());
         let radio = radio.then(|| checked.radio_filter(&RADIO_LAYERS, &[])).transpose();
         let records = Records {

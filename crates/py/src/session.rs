@@ -53,7 +53,6 @@ impl Session {
         max_memory: Option<u64>,
         radio: Option<(radio::Wanted, Py<PyAny>)>,
     ) -> PyResult<Session> {
-        scenario.check_code()?;
         let checked = &scenario.checked;
         let filter = radio.as_ref().map(|(wanted, _)| radio::filter(checked, wanted)).transpose()?;
         let records = Records {

@@ -157,11 +157,12 @@ def naming(policy: CodePolicy, texts: "Iterable[str]", folder: Path) -> CodePoli
 
 
 def load(file: Path, settings: tuple[str, ...], policy: CodePolicy | None = None) -> "Scenario":
-    """Read a scenario and apply the ``--set`` options; without a policy its code is never executed."""
+    """Read a scenario with the ``--set`` options; without a policy, code that it names is refused."""
     from airwnd.scenario.scenario import Scenario, source_of
 
     policy = NO_CODE if policy is None else naming(policy, settings, file.parent)
-    return overridden(Scenario(*source_of(file), policy=policy), settings)
+    # All at once: code that a setting replaces needs no permission.
+    return Scenario(*source_of(file), setting_pairs(settings), policy)
 
 
 def overridden(scenario: "Scenario", settings: tuple[str, ...]) -> "Scenario":

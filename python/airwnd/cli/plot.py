@@ -1,5 +1,6 @@
 """``airwnd plot``: figures for papers."""
 
+import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -129,6 +130,7 @@ def plot() -> None:
     "--height", type=float, metavar="METRES", help="Height above ground; default: that of the first UE group."
 )
 @_out("map.svg")
+@code_options
 def map_(
     source: Path,
     settings: tuple[str, ...],
@@ -137,6 +139,7 @@ def map_(
     points: int,
     extent: str | None,
     height: float | None,
+    policy: "CodePolicy",
     out: Path,
 ) -> None:
     """Draw a radio map with sites, UEs and their paths.
@@ -151,9 +154,9 @@ def map_(
         from airwnd.scenario.scenario import Scenario
 
         run = _stored(source, settings, seed)
-        scenario, seed = Scenario.from_dict(run.scenario), run.seed
+        scenario, seed = Scenario(json.dumps(run.scenario), "scenario", "json", policy=policy), run.seed
     else:
-        scenario = load(source, settings)
+        scenario = load(source, settings, policy)
     radio = scenario.radio_map(points, area, height, seed)
     _save(figure_of(radio.plot(quantity)), out)
 

@@ -222,9 +222,10 @@ def _window(option: str, text: str) -> tuple[str, str]:
 @SET
 @SEED
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object per UE.")
-def ues(file: Path, settings: tuple[str, ...], seed: int | None, as_json: bool) -> None:
+@code_options
+def ues(file: Path, settings: tuple[str, ...], seed: int | None, as_json: bool, policy: "CodePolicy") -> None:
     """List the UEs of the scenario in FILE with their link budgets, without running it."""
-    budgets = load(file, settings).link_budgets(seed)
+    budgets = load(file, settings, policy).link_budgets(seed)
     if as_json:
         click.echo(json.dumps(budgets.to_dicts()))
         return
@@ -238,14 +239,15 @@ def ues(file: Path, settings: tuple[str, ...], seed: int | None, as_json: bool) 
 @SET
 @click.option("--explain", is_flag=True, help="Print each key that the scenario sets, with its meaning.")
 @click.option("--json", "as_json", is_flag=True, help="Print the scenario with all defaults written out.")
-def check(file: Path, settings: tuple[str, ...], explain: bool, as_json: bool) -> None:
+@code_options
+def check(file: Path, settings: tuple[str, ...], explain: bool, as_json: bool, policy: "CodePolicy") -> None:
     """Validate the scenario in FILE without running it; `-` is standard input.
 
-    Python code that the scenario names is not executed. A scenario without flows is one for airwnd link.
+    A scenario without flows is one for airwnd link.
     """
     if explain and as_json:
         raise click.UsageError("--explain prints text; choose it or --json.", click.get_current_context())
-    scenario = load(file, settings)
+    scenario = load(file, settings, policy)
     valid = f"{source_name(file)}: a valid scenario"
     if scenario.resolved["flow"]:
         scenario.check_run()
@@ -260,11 +262,6 @@ def check(file: Path, settings: tuple[str, ...], explain: bool, as_json: bool) -
         show_written(written(scenario.written))
     for line in marking_warnings(scenario.resolved):
         click.echo(line, err=as_json)
-    if scenario.code:
-        names = ", ".join(scenario.code)
-        click.echo(
-            f"not executed: {names}; airwnd run --code FILE executes the code that you name", err=as_json
-        )
 
 
 @click.command()

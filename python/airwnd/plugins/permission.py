@@ -43,7 +43,7 @@ class CodePolicy:
         return self.allow or _place(place, folder) in self.named
 
 
-#: Code is checked but not executed.
+#: No code is executed: a scenario that names some is refused.
 NO_CODE = CodePolicy()
 
 # The engine looks classes up while it reads a scenario, in the thread that creates the scenario.

@@ -1,9 +1,9 @@
 """Finds, checks and loads classes that implement members of families.
 
 A scenario refers to a class by name, and the name is resolved where the run is executed. The same scenario
-works from a file, on the command line, in worker processes and on other machines. Finding a class reads its
-text without executing it. Loading executes the text, and requires the user's permission. The digest of the
-text is part of the resolved scenario: a changed class makes a different scenario, without stored results.
+works from a file, on the command line, in worker processes and on other machines. Finding a class executes
+the file or module that defines it, which requires the user's permission. The digest of the text is part of
+the resolved scenario: a changed class makes a different scenario, without stored results.
 """
 
 import copy
@@ -20,7 +20,7 @@ import traceback
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from inspect import Parameter, Signature
+from inspect import Parameter
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn, TypeVar
@@ -32,9 +32,7 @@ from airwnd.plugins.handover import HandoverAlgorithm
 from airwnd.plugins.permission import is_permitted
 from airwnd.plugins.queue import QueueDiscipline
 from airwnd.plugins.receiver import ReceiveWindowControl
-from airwnd.plugins.roles import ROLES, Role
 from airwnd.plugins.scheduler import DownlinkScheduler
-from airwnd.plugins.source import Inspected, RefusedError, Source, class_names, inspect_class, is_outside
 from airwnd.plugins.traffic import TrafficSource
 from airwnd.support.errors import InputError
 from airwnd.support.interrupts import on_interrupt
@@ -44,9 +42,7 @@ Class = TypeVar("Class", bound=type)
 _FORMS = '"file.py:Class", "package.module:Class" or the name of a class registered with airwnd.register'
 #: Maximum number of characters of an exception shown in a message.
 _LONGEST = 500
-# Global to the process, because texts refer to classes by name; locked, because threads read scenarios.
-_registered: dict[str, type] = {}
-_bases: dict[str, type] = {
+_BASES: dict[str, type] = {
     "cc": CongestionControl,
     "rwnd": ReceiveWindowControl,
     "aqm": QueueDiscipline,
@@ -54,87 +50,72 @@ _bases: dict[str, type] = {
     "handover": HandoverAlgorithm,
     "traffic": TrafficSource,
 }
+# Global to the process, because texts refer to classes by name; locked, because threads read scenarios.
+_registered: dict[str, type] = {}
 # Defaults of the parameters of each class that a scenario has named, by digest.
-_defaults: dict[str, dict[str, Any]] = {}
-_files: dict[Source, ModuleType] = {}
+_defaults: dict[str, Mapping[str, Any]] = {}
+_files: dict[tuple[Path, bytes], ModuleType] = {}
 _texts: dict[str, bytes] = {}
 _seen: WeakKeyDictionary[type, bytes] = WeakKeyDictionary()
 _lock = threading.RLock()
 
 
-class Plugin:
-    """A class named by a scenario, with the arguments of its constructor.
-
-    Parameters
-    ----------
-    name
-        Name of the class in the scenario.
-    place
-        File or module of the class, for messages.
-    settings
-        Arguments of the constructor.
+class RefusedError(Exception):
+    """A plug-in was not found, is invalid, or must not be executed.
 
     Attributes
     ----------
-    role
-        What the class is.
+    key
+        Key of the scenario that caused the error.
+    place
+        File and line where the plug-in failed; ``None`` if it was not executed.
+    """
+
+    def __init__(self, key: str, message: str, place: str | None = None) -> None:
+        super().__init__(message)
+        self.key = key
+        self.place = place
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A class named by a scenario, with the arguments of its constructor.
+
+    Attributes
+    ----------
+    name
+        Name of the class.
+    place
+        File or module of the class, for messages.
+    family
+        Family that it is a member of.
+    kind
+        The class.
+    settings, defaults
+        Arguments of the constructor, and those defaults of its parameters that a scenario can hold.
     sha256
         Digest of the texts that define the class and its bases.
     """
 
-    def __init__(
-        self, name: str, place: str, settings: Mapping[str, Any], found: "_Found", *, permitted: bool = False
-    ) -> None:
-        self.name = name.rpartition(":")[2]
-        self.place = place
-        self.settings = settings
-        self.role = found.role
-        self.sha256 = found.sha256
-        self._found = found
-        self._kind = found.registered
-        self._permitted = permitted
-
-    @property
-    def kind(self) -> type:
-        """The loaded class."""
-        if self._kind is None:
-            raise RefusedError("class", str(self.refusal()))
-        return self._kind
-
-    def refusal(self) -> str | None:
-        """Explain why loading the class requires permission; ``None``: it is permitted, or loaded."""
-        if self._found.source is None or self._permitted:
-            return None
-        path = self._found.source.path
-        return (
-            f"{path} is Python code, which a run executes with your permissions; to allow that, name it: "
-            f"--code {path if self.place.endswith('.py') else self.place} (in Python: allow_code=True)"
-        )
-
-    def load(self) -> None:
-        """Execute the file, or import the module, that defines the class."""
-        source, inspected = self._found.source, self._found.inspected
-        if source is None or inspected is None or self._kind is not None:
-            return
-        with _lock, marked_interrupts():
-            in_file = self.place.endswith(".py")
-            module = _execute(self.place, source) if in_file else _import(self.place)
-            kind = _check(self.place, self.name, getattr(module, self.name, None), self.role)
-            _check_texts(self.place, kind, inspected)
-        _check_arguments(self.name, inspect.signature(kind), self.settings, self.role)
-        self._kind = kind
+    name: str
+    place: str
+    family: str
+    kind: type
+    settings: Mapping[str, Any]
+    defaults: Mapping[str, Any]
+    sha256: str
 
     def defines(self, method: str) -> bool:
         """Return whether the class defines a method of its base class that does nothing by default."""
-        return getattr(self.kind, method) is not getattr(_bases[self.role.family], method)
+        return getattr(self.kind, method) is not getattr(_BASES[self.family], method)
 
     def settings_json(self) -> str:
-        """Return the settings as JSON, with those defaults that are literals and representable in JSON."""
-        return json.dumps({**_defaults[self.sha256], **self.settings})
+        """Return the settings with the defaults as JSON."""
+        return json.dumps({**self.defaults, **self.settings})
 
     def defaults_json(self) -> str:
-        """Return the defaults that are literals and representable in JSON, as JSON."""
-        return json.dumps(_defaults[self.sha256])
+        """Return the defaults as JSON."""
+        return json.dumps(self.defaults)
 
     def make(self, first: object) -> object:
         """Create an object of the class, with its own copy of the settings."""
@@ -143,32 +124,6 @@ class Plugin:
     def explain(self, error: BaseException) -> tuple[int | None, str]:
         """Describe an exception in one line; return also the last line of the class in its traceback."""
         return explain_error(error, {_filename(each) for each in _lineage(self.kind)})
-
-
-@dataclass(frozen=True)
-class _Found:
-    """A class before it is loaded.
-
-    Attributes
-    ----------
-    role
-        What the class is.
-    sha256
-        Digest of the texts that define the class and its bases.
-    signature
-        Signature of the constructor; ``None`` if it is known only after execution.
-    registered
-        The class itself, if this process has defined it.
-    source, inspected
-        Text of the named file or module, and the class found in it.
-    """
-
-    role: Role
-    sha256: str
-    signature: Signature | None
-    registered: type | None = None
-    source: Source | None = None
-    inspected: Inspected | None = None
 
 
 def marked_interrupts() -> AbstractContextManager[None]:
@@ -217,7 +172,7 @@ def register(kind: Class) -> Class:
     'Steady'
     """
     try:
-        _check("airwnd.register", getattr(kind, "__name__", repr(kind)), kind, _role_of(kind))
+        _check("airwnd.register", getattr(kind, "__name__", repr(kind)), kind, *_BASES.values())
         _digest(kind)
     except RefusedError as refused:
         raise InputError(str(refused)) from refused.__cause__
@@ -242,21 +197,31 @@ def find(name: str, sha256: str | None, settings: str, folder: str | Path, famil
     family
         Family of the key that names the class.
     """
-    role = ROLES[family]
+    base = _BASES[family]
     where, _, word = name.rpartition(":")
     if not word.isidentifier():
         raise RefusedError("class", f"expected {_FORMS}, found {name!r}")
+    place = where or "notebook"
     with _lock:
-        found = _find_text(where, word, folder, role) if where else _find_registered(word, role)
-    if sha256 not in {None, found.sha256}:
-        message = f"{name} has changed since this digest was taken; its digest is {found.sha256}"
-        raise RefusedError("sha256", message)
+        names = _names(where, folder) if where else _registered
+        if word not in names:
+            unknown = _unknown(word, _members(names, base), "it has" if where else "registered")
+            message = f"in this process there is no class {unknown}; expected {_FORMS}"
+            raise RefusedError("class", f"{where}: there is no class {unknown}" if where else message)
+        kind = _check(place, word, names[word], base)
+        if where:
+            _check_texts(place, kind)
+        digest = _digest(kind)
+    if sha256 not in {None, digest}:
+        raise RefusedError(
+            "sha256", f"{name} has changed since this digest was taken; its digest is {digest}"
+        )
     arguments = json.loads(settings)
-    if found.signature:
-        _check_arguments(word, found.signature, arguments, role)
-    parameters = found.signature.parameters.values() if found.signature else ()
-    _defaults[found.sha256] = {each.name: each.default for each in parameters if _is_plain(each.default)}
-    return Plugin(name, where or "notebook", arguments, found, permitted=is_permitted(where, folder))
+    parameters = list(inspect.signature(kind).parameters.values())
+    _check_arguments(f"{word}.__init__", parameters, arguments, base)
+    defaults = {each.name: each.default for each in parameters[1:] if _is_plain(each.default)}
+    _defaults[digest] = defaults
+    return Plugin(word, place, family, kind, arguments, defaults, digest)
 
 
 def defaults_of(sha256: str) -> Mapping[str, Any]:
@@ -264,47 +229,49 @@ def defaults_of(sha256: str) -> Mapping[str, Any]:
     return _defaults.get(sha256, {})
 
 
-def _find_text(where: str, word: str, folder: str | Path, role: Role) -> _Found:
+def _names(where: str, folder: str | Path) -> Mapping[str, object]:
+    """Return the names that a file or module defines; it is executed once for each version of its text."""
     in_file = where.endswith(".py")
-    source = Source.read(Path(folder, where), where) if in_file else Source.of_module(where)
-    if word not in source.bindings:
-        choices = _unknown(word, class_names(source, role), "it has")
-        raise RefusedError("class", f"{where}: there is no class {choices}")
-    inspected = inspect_class(source, word, where, role)
-    signature = inspected.signature(role)
-    return _Found(role, inspected.sha256, signature, source=source, inspected=inspected)
+    path = Path(folder, where).absolute()
+    if not is_permitted(where, folder):
+        code = path if in_file else where
+        raise RefusedError(
+            "class",
+            f"{code} is Python code, which is executed with your permissions; to allow that, name it: "
+            f"--code {code} (in Python: allow_code=True)",
+        )
+    with marked_interrupts():
+        return vars(_execute(where, path) if in_file else _import(where))
 
 
-def _find_registered(word: str, role: Role) -> _Found:
-    if word not in _registered:
-        choices = _unknown(word, sorted(_registered), "registered")
-        raise RefusedError("class", f"in this process there is no class {choices}; expected {_FORMS}")
-    kind = _check("notebook", word, _registered[word], role)
-    return _Found(role, _digest(kind), inspect.signature(kind), registered=kind)
-
-
-def _execute(shown: str, source: Source) -> ModuleType:
-    """Execute a file as a separate module, once for each version of its text."""
-    if source not in _files:
-        path = source.path
+def _execute(shown: str, path: Path) -> ModuleType:
+    """Execute a file as a separate module."""
+    try:
+        if path.exists() and not path.is_file():
+            raise RefusedError("class", f"{path} cannot be read: it is not a regular file")
+        text = path.read_bytes()
+    except OSError as error:
+        raise RefusedError("class", f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:  # a name that no file can have
+        raise RefusedError("class", f"{shown!r} cannot be read: {error}") from None
+    if (path, text) not in _files:
         module = ModuleType(f"airwnd_plugin_{path.stem}_{len(_files)}")
         module.__file__ = str(path)
         sys.modules[module.__name__] = module
-        _texts[module.__name__] = source.text
+        _texts[module.__name__] = text
         linecache.checkcache(str(path))
         try:
             # Not with the import system: its cache of compiled files compares times in whole seconds.
-            exec(source.code, vars(module))  # noqa: S102
-        except Interrupted:
-            del sys.modules[module.__name__]
-            raise
+            exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102
         except BaseException as error:
             del sys.modules[module.__name__]
+            if isinstance(error, Interrupted):
+                raise
             line, what = explain_error(error, {str(path)})
             at = shown if line is None else f"{shown}:{line}"
             raise RefusedError("class", f"{at}: {what}", at) from error
-        _files[source] = module
-    return _files[source]
+        _files[path, text] = module
+    return _files[path, text]
 
 
 def _import(name: str) -> ModuleType:
@@ -313,21 +280,20 @@ def _import(name: str) -> ModuleType:
     except Interrupted:
         raise
     except BaseException as error:
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+            raise RefusedError("class", f"there is no Python module `{error.name}`") from error
         raise RefusedError("class", f"{name}: {explain_error(error, set())[1]}", name) from error
 
 
-def _role_of(kind: object) -> Role | None:
-    """Return the role of a class; ``None``: it has none."""
-    families = (
-        family for family, base in _bases.items() if isinstance(kind, type) and issubclass(kind, base)
-    )
-    return next((ROLES[family] for family in families), None)
+def _members(names: Mapping[str, object], base: type) -> list[str]:
+    """List the names of the subclasses of a base class."""
+    classes = ((name, value) for name, value in names.items() if isinstance(value, type))
+    return sorted(name for name, kind in classes if issubclass(kind, base) and kind is not base)
 
 
-def _check(place: str, word: str, kind: object, role: Role | None) -> type:
-    if not isinstance(kind, type) or role is None or not issubclass(kind, _bases[role.family]):
-        bases = [role] if role else ROLES.values()
-        allowed = " or ".join(f"airwnd.{each.base}" for each in bases)
+def _check(place: str, word: str, kind: object, *bases: type) -> type:
+    if not isinstance(kind, type) or not issubclass(kind, bases):
+        allowed = " or ".join(f"airwnd.{each.__name__}" for each in bases)
         raise RefusedError("class", f"{place}: {word} is not a subclass of {allowed}")
     lacking = sorted(getattr(kind, "__abstractmethods__", ()))
     if lacking:
@@ -335,20 +301,11 @@ def _check(place: str, word: str, kind: object, role: Role | None) -> type:
     return kind
 
 
-def _check_texts(place: str, kind: type, inspected: Inspected) -> None:
-    """Raise an error for a class whose texts differ from those of the digest."""
-    known = {source.text for source in inspected.sources}
-    paths = {str(source.path) for source in inspected.sources}
+def _check_texts(place: str, kind: type) -> None:
+    """Raise an error for a class whose text, or that of a base, has changed since it was imported."""
     for each in _lineage(kind):
-        if _text(each) not in known:
-            file = _filename(each)
-            if file in paths:
-                message = f"{file} has changed since this process imported it; start again"
-            else:
-                message = (
-                    f"{kind.__name__} has a base in {file} that only executing the code reveals; "
-                    "import it at the top level of the file"
-                )
+        if _text(each) != _read_text(each):
+            message = f"{_filename(each)} has changed since this process imported it; start again"
             raise RefusedError("class", f"{place}: {message}")
 
 
@@ -362,7 +319,8 @@ def _unknown(word: str, known: Iterable[str], which: str) -> str:
 
 def _lineage(kind: type) -> list[type]:
     """List a class and its bases, except those of airwnd and the standard library."""
-    return [kind, *(base for base in kind.__mro__[1:] if not is_outside(base.__module__))]
+    outside = {"airwnd", *sys.stdlib_module_names}
+    return [kind, *(base for base in kind.__mro__[1:] if base.__module__.partition(".")[0] not in outside)]
 
 
 def _filename(kind: type) -> str:
@@ -402,11 +360,10 @@ def _digest(kind: type) -> str:
     return hashlib.sha256(b"".join(texts)).hexdigest()
 
 
-def _check_arguments(word: str, signature: Signature, settings: Mapping[str, Any], role: Role) -> None:
-    arguments = list(signature.parameters.values())
-    name = f"{word}.__init__"
+def _check_arguments(name: str, arguments: list[Parameter], settings: Mapping[str, Any], base: type) -> None:
     if not arguments or arguments[0].kind not in {Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD}:
-        raise RefusedError("class", f"{name} must take the {role.first} as its first argument")
+        (given,) = inspect.signature(base).parameters
+        raise RefusedError("class", f"{name} must take the {given} as its first argument")
     first, *others = arguments
     named = {
         each.name: each for each in others if each.kind in {each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY}
@@ -422,13 +379,18 @@ def _check_arguments(word: str, signature: Signature, settings: Mapping[str, Any
 
 def _is_plain(value: object) -> bool:
     """Return whether a scenario can hold a value."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, list | tuple):
-        return all(_is_plain(item) for item in value)
-    if isinstance(value, dict):
-        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
-    return isinstance(value, bool | int | str)
+    match value:
+        case float():
+            return math.isfinite(value)
+        case int():
+            return -(2**63) <= value < 2**63
+        case str():
+            return value.isprintable()
+        case list() | tuple():
+            return all(map(_is_plain, value))
+        case dict():
+            return all(isinstance(key, str) and _is_plain([key, item]) for key, item in value.items())
+    return False
 
 
 def explain_error(error: BaseException, filenames: set[str]) -> tuple[int | None, str]:

@@ -140,7 +140,6 @@ class Scenario:
                     origin,
                     format,
                     list(self._overrides),
-                    policy.allow,
                     policy.timeout_s,
                     self._read_pipe,
                 )
@@ -172,10 +171,10 @@ class Scenario:
             ``.json`` or the text begins with ``{``; otherwise TOML. File names in a scenario that is read
             from a descriptor, such as standard input, are relative to the current folder.
         allow_code
-            Execute the Python files and modules that the scenario names as congestion controls. They run with
-            your user's permissions, both when the scenario is read and in its runs. If false, they are only
-            checked, and :meth:`run` raises an error. Classes registered with :func:`airwnd.register` need no
-            permission. Changed copies, worker processes and Dask workers inherit the permission.
+            Execute the Python files and modules whose classes the scenario names. They run with your user's
+            permissions, both when the scenario is read and in its runs. If false, a scenario that names such
+            code is refused. Classes registered with :func:`airwnd.register` need no permission. Changed
+            copies, worker processes and Dask workers inherit the permission.
         plugin_timeout_s
             Wall-clock limit of each call of a plug-in, in seconds; ``math.inf``: no limit.
 
@@ -368,16 +367,6 @@ class Scenario:
         """Wall-clock limit of each call of a plug-in, in seconds."""
         return self._policy.timeout_s
 
-    def check_code(self) -> None:
-        """Check that runs may execute the Python code that the scenario names.
-
-        Raises
-        ------
-        ScenarioError
-            If the scenario names such code and was created without ``allow_code=True``.
-        """
-        self._checked.check_code()
-
     @checked(**_RUN)
     def run(  # noqa: PLR0913
         self,
@@ -429,8 +418,7 @@ class Scenario:
             the folder of `radio_trace` has other files.
         ScenarioError
             If the window of `allocations` or of `radio_trace` lies outside the run, or there are no cells; if
-            the run needs more memory than `max_memory`; if the scenario names Python code without permission
-            to execute it (:meth:`load`), or if such code fails.
+            the run needs more memory than `max_memory`, or if a plug-in fails.
         OSError
             If the capture cannot be written.
         EngineError
@@ -614,7 +602,6 @@ class Scenario:
         """
         from airwnd.results import engine
 
-        self.check_code()
         return engine.link(self._checked, request, update, pcap)
 
     @checked(max_memory=MEMORY | NONE)

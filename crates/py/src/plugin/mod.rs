@@ -22,6 +22,7 @@ use crate::watch::{self, Watch};
 use airwnd_catalog::outside::{Class, Failures, Family, Found, Registry};
 use airwnd_catalog::{Error, Node};
 use airwnd_lab::Plugins;
+use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use serde_json::{Map, Value};
@@ -71,92 +72,65 @@ pub trait Role: Family {
     fn begin(plugin: &Arc<Plugin>, ctx: &Self::Context, failures: &Failures) -> Result<Box<Self>, Error>;
 }
 
-/// Classes that a scenario names.
-#[derive(Default)]
-pub struct Named {
-    /// Their names, in the order of the scenario.
-    pub classes: Vec<String>,
-    /// The first refusal to execute one without permission.
-    pub refused: Option<Error>,
+/// Makes the classes of all families available to a scenario, and lists those that it names, in its order.
+pub fn register(plugins: &mut Plugins, named: &Arc<Mutex<Vec<String>>>) {
+    register_role(&mut plugins.cc, named);
+    register_role(&mut plugins.rwnd, named);
+    register_role(&mut plugins.aqm, named);
+    register_role(&mut plugins.scheduler, named);
+    register_role(&mut plugins.handover, named);
+    register_role(&mut plugins.traffic, named);
 }
 
-/// Makes the classes of all families available to a scenario, and notes those that it names.
-pub fn register(plugins: &mut Plugins, named: &Arc<Mutex<Named>>, allow_code: bool) {
-    register_role(&mut plugins.cc, named, allow_code);
-    register_role(&mut plugins.rwnd, named, allow_code);
-    register_role(&mut plugins.aqm, named, allow_code);
-    register_role(&mut plugins.scheduler, named, allow_code);
-    register_role(&mut plugins.handover, named, allow_code);
-    register_role(&mut plugins.traffic, named, allow_code);
-}
-
-fn register_role<R: Role + ?Sized>(registry: &mut Registry<R>, named: &Arc<Mutex<Named>>, allow_code: bool) {
+fn register_role<R: Role + ?Sized>(registry: &mut Registry<R>, named: &Arc<Mutex<Vec<String>>>) {
     let named = named.clone();
     registry.set_python(move |class, settings, node, folder| {
-        let (found, refused) = find::<R>(class, settings, node, folder, allow_code)?;
-        let mut named = named.lock().expect("never poisoned");
-        named.classes.push(class.class.clone());
-        named.refused = named.refused.take().or(refused);
+        let found = find::<R>(class, settings, node, folder)?;
+        named.lock().expect("never poisoned").push(class.class.clone());
         Ok(found)
     });
 }
 
-/// A class without its constructor.
-struct Described {
-    sha256: String,
-    settings: Map<String, Value>,
-    defaults: Map<String, Value>,
-}
-
-/// Finds a class with `airwnd.plugins.registry.find`. Loads it if permitted; otherwise returns an error with the reason.
+/// Finds a class.
 fn find<R: Role + ?Sized>(
     class: &Class,
     settings: Map<String, Value>,
     node: &Node,
     folder: &Path,
-    allow_code: bool,
-) -> Result<(Found<R>, Option<Error>), Error> {
+) -> Result<Found<R>, Error> {
     Python::attach(|py| {
         let found = || -> PyResult<_> {
-            let plugins = py.import("airwnd.plugins.registry")?;
-            let settings = Value::from(settings).to_string();
-            let arguments = (&class.class, &class.sha256, settings, folder, R::FAMILY);
-            let plugin = plugins.call_method1("find", arguments)?;
-            let refusal: Option<String> = plugin.call_method0("refusal")?.extract()?;
-            let refused = refusal.filter(|_| !allow_code).map(|why| node.nearest("class").error(why));
-            if refused.is_none() {
-                load(py, &class.class, &plugin)?;
-            }
+            let arguments =
+                (&class.class, &class.sha256, Value::from(settings).to_string(), folder, R::FAMILY);
+            let plugin = load(py, &class.class, arguments)?;
             let sha256: String = plugin.getattr("sha256")?.extract()?;
             let table = |method| -> PyResult<Map<String, Value>> {
                 let text: String = plugin.call_method0(method)?.extract()?;
                 Ok(serde_json::from_str(&text).expect("written as a JSON object"))
             };
             let (settings, defaults) = (table("settings_json")?, table("defaults_json")?);
-            Ok((Plugin::new(&plugin)?, Described { sha256, settings, defaults }, refused))
+            Ok((Arc::new(Plugin::new(&plugin)?), sha256, settings, defaults))
         };
-        let (plugin, described, refused) = found().map_err(|raised| refusal(py, node, raised))?;
-        let Described { sha256, settings, defaults } = described;
-        let plugin = Arc::new(plugin);
+        let (plugin, sha256, settings, defaults) = found().map_err(|raised| refusal(py, node, raised))?;
         let make = Arc::new(move |ctx: &R::Context, failures: &Failures| R::begin(&plugin, ctx, failures));
-        Ok((Found { sha256, settings, defaults, make }, refused))
+        Ok(Found { sha256, settings, defaults, make })
     })
 }
 
-/// Loads the class within the time limit.
-fn load(py: Python<'_>, name: &str, plugin: &Bound<'_, PyAny>) -> PyResult<()> {
-    let watch = watch::current(py, name)?;
-    let (loaded, late) = watch::call(py, watch.as_deref(), || plugin.call_method0("load"));
-    match watch {
-        Some(watch) if late => {
+/// Calls `airwnd.plugins.registry.find`, which executes the code of the class if it is permitted. The time limit
+/// applies.
+fn load<'py>(py: Python<'py>, class: &str, arguments: impl PyCallArgs<'py>) -> PyResult<Bound<'py, PyAny>> {
+    let registry = py.import("airwnd.plugins.registry")?;
+    let watch = watch::current(py, class)?;
+    match (watch::call(py, watch.as_deref(), || registry.call_method1("find", arguments)), watch) {
+        ((found, true), Some(watch)) => {
             // Place of the interruption.
-            let place = loaded.err().and_then(|raised| raised.value(py).getattr("place").ok());
-            let place = place.filter(|place| !place.is_none()).map_or_else(|| plugin.getattr("place"), Ok)?;
-            let message = format!("{}: {}", place.str()?, watch.message());
-            let refused = py.import("airwnd.plugins.registry")?.getattr("RefusedError")?;
-            Err(PyErr::from_value(refused.call1(("class", message))?))
+            let place = found.err().and_then(|raised| raised.value(py).getattr("place").ok()?.extract().ok());
+            let place: String = place.unwrap_or_else(|| class.into());
+            let message = format!("{place}: {}", watch.message());
+            Err(PyErr::from_value(registry.getattr("RefusedError")?.call1(("class", message))?))
         }
-        _ => loaded.map(drop),
+        ((found, _), _) => found,
     }
 }
 

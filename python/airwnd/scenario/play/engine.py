@@ -158,7 +158,7 @@ def run(message: Mapping[str, Any]) -> dict[str, Any]:
     """Run a scenario to its end, and return its results, time series and events."""
     toml, texts = _text(message, "toml"), _texts(message, "overrides")
     overrides = list(zip(texts[::2], texts[1::2], strict=True))
-    scenario = _native.Scenario(toml, "scenario", "toml", overrides, False, PLUGIN_TIMEOUT_S, lambda _: None)
+    scenario = _native.Scenario(toml, "scenario", "toml", overrides, PLUGIN_TIMEOUT_S, lambda _: None)
     interval = round(_number(message, "interval", 0, 10_000) * 1e6)
     seed = int(_number(message, "seed", 0, 2**64 - 1))
     outcome, tables = scenario.run(seed, interval or None, None, max_memory=memory.share(_KEPT))

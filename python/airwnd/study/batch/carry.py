@@ -98,8 +98,6 @@ def carry_out(
     unique = {task.key: task for task in tasks}
     missing = _missing(unique.values(), store)
     reused = len(unique) - len(missing)
-    for task in missing:
-        task.scenario.check_code()
     start = time.perf_counter()
     with kept_interrupts() as check:
         ledger = _Ledger(missing, store, progress, check)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from airwnd.plugins.roles import ROLES
 from airwnd.study import kernel, stacks
 from airwnd.study.evaluate.suite import Kind
 from airwnd.support.errors import InputError
@@ -97,7 +96,7 @@ def parse(text: str, parameters: Mapping[str, Any] | None = None) -> Subject:
         # Whether the engine has it is checked with the first scenario.
         return Subject(text, kind, {"kind": "plugin", "name": name.removeprefix(_PLUGIN), **given})
     if ":" in name:
-        if _FAMILIES[kind] not in ROLES or not (found := _CODE.fullmatch(name)):
+        if not (found := _CODE.fullmatch(name)):
             raise InputError(f"{text}: expected {_FORMS}")
         file = Path(found[1])
         if file.suffix == ".py" and not file.is_file():
