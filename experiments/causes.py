@@ -47,9 +47,6 @@ from msgspec import field as entry_field
 
 from airwnd.plots import style
 from airwnd.scenario.scenario import Scenario
-from airwnd.study.reproduce.design import Experiment
-from airwnd.study.reproduce.expression import Expression, Values
-from airwnd.study.reproduce.measure import Measure
 from airwnd.study.reader import (
     Digits,
     Entry,
@@ -65,9 +62,12 @@ from airwnd.study.reader import (
     load,
     placed,
 )
+from airwnd.study.reproduce.design import Experiment
+from airwnd.study.reproduce.expression import Expression, Values
+from airwnd.study.reproduce.measure import Measure
 from airwnd.study.reproduce.readings import Tables, read
-from airwnd.study.statistics import MIN_SEEDS, Interval, interval
 from airwnd.study.reproduce.words import interval_text
+from airwnd.study.statistics import MIN_SEEDS, Interval, interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

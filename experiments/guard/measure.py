@@ -245,7 +245,10 @@ class Study:
             return self._session(cell, folder)
 
         scenario = cell.scenario
-        message = self._store.run(cell.key, scenario, session, measures_of(cell, self._options.seconds))
+        try:
+            message = self._store.run(cell.key, scenario, session, measures_of(cell, self._options.seconds))
+        except InputError as error:
+            message = str(error)
         if not message and (stored := self._store.find(cell.key, scenario)):
             self._measured[cell.key] = cell, stored
         return cell, message
@@ -388,6 +391,8 @@ def measures_of(cell: Cell, seconds: float) -> Callable[[sessions.Results], sess
         pings = [(rtt_ms, number) for sent, rtt_ms, number in result["pings"] if SETTLING_S <= sent < seconds]
         during = sorted(rtt_ms for rtt_ms, _ in pings)
         before = sorted(rtt_ms for sent, rtt_ms, _ in result["pings"] if sent + rtt_ms / 1e3 < 0)
+        if not (before and during):
+            raise InputError("no ping came back before or during the download")
         numbers = [number for _, number in pings]
         flows = result["flows"]
         found: sessions.Measures = {

@@ -96,7 +96,8 @@ def race(
     plan
         Extent of the search.
     first
-        The set-ups of a larger product that are run first, next to the shown one; none: a Latin hypercube.
+        The set-ups of a larger product that are run first, next to the shown one; without any, those of a
+        Latin hypercube.
     """
     try:
         _race(axes, shown, score, plan, first)
