@@ -147,7 +147,7 @@ def test_a_flipped_bit_of_a_stored_run_is_detected(store: Store, tasks: list[Tas
 def test_a_flipped_bit_of_a_run_folder_is_detected(small: Scenario, tmp_path: Path) -> None:
     folder = small.run(series="50ms", allocations=("0ms", "20ms")).save(tmp_path / "run")
     tried, found = found_in_folder(folder, each=5)
-    assert tried == found == 9 * 5
+    assert tried == found == 10 * 5
     Run.load(folder)
 
 
