@@ -831,7 +831,8 @@ def test_nothing_is_executed_without_permission(cli: Cli, hostile: Path, words: 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         f"airwnd: s.toml:6: flow[0].cc.class: {hostile}/mine.py is Python code, which is executed with your "
-        f"permissions; to allow that, name it: --code {hostile}/mine.py (in Python: allow_code=True)\n"
+        "permissions; commands that simulate do so if you name it: "
+        f"--code {hostile}/mine.py (in Python: allow_code=True)\n"
     )
     assert not (hostile / "mark").exists()
 

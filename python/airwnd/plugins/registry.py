@@ -237,8 +237,8 @@ def _names(where: str, folder: str | Path) -> Mapping[str, object]:
         code = path if in_file else where
         raise RefusedError(
             "class",
-            f"{code} is Python code, which is executed with your permissions; to allow that, name it: "
-            f"--code {code} (in Python: allow_code=True)",
+            f"{code} is Python code, which is executed with your permissions; commands that simulate do so "
+            f"if you name it: --code {code} (in Python: allow_code=True)",
         )
     with marked_interrupts():
         return vars(_execute(where, path) if in_file else _import(where))
