@@ -239,10 +239,8 @@ impl Tx {
             let mut missing = false;
             while let Some(nack) = nacks.next_if(|nack| nack.sn <= sn) {
                 if nack.sn == sn {
-                    if !std::mem::replace(&mut missing, true) {
-                        self.miss(sn);
-                    }
-                    self.send_again(sn, nack.part);
+                    missing = true;
+                    self.miss(sn, nack.part);
                 }
             }
             if !missing {
@@ -268,10 +266,8 @@ impl Tx {
         }
     }
 
-    /// Counts a retransmission of a PDU unless one is pending already, which is withdrawn: a STATUS PDU reports everything
-    /// that is missing of the PDU, so that the rest has been received since.
-    //= TS 38.322 §6.2.3.10
-    fn miss(&mut self, sn: u64) {
+    /// Schedules a retransmission of a PDU or a part of it.
+    fn miss(&mut self, sn: u64, part: Option<(u64, Option<u64>)>) {
         let sent = &mut self.sent[(sn - self.first) as usize];
         if sent.acknowledged {
             return;
@@ -281,15 +277,6 @@ impl Tx {
             sent.retransmissions = Some(count);
             self.failed |= self.params.max_retx == Some(count);
             self.report_pending |= self.rules.reports_missing();
-        }
-        self.again.retain(|portion| portion.sn != sn);
-    }
-
-    /// Schedules a retransmission of a PDU or a part of it.
-    fn send_again(&mut self, sn: u64, part: Option<(u64, Option<u64>)>) {
-        let sent = self.sent[(sn - self.first) as usize];
-        if sent.acknowledged {
-            return;
         }
         let (from, to) = part.unwrap_or((0, None));
         let begin = (sent.begin + from).min(sent.end);
@@ -318,8 +305,7 @@ impl Tx {
         self.report_pending = true;
         if self.is_stalled() || self.again.is_empty() && self.source.backlog().packets == 0 {
             for sn in self.rules.unanswered_from(self)..self.next() {
-                self.miss(sn);
-                self.send_again(sn, None);
+                self.miss(sn, None);
             }
         }
     }
@@ -524,25 +510,6 @@ mod tests {
         let part = Nack { sn: 0, part: Some((46, Some(136))) };
         tx.on_status(&Status { ack: 1, nacks: vec![part] });
         assert_eq!(send(&mut tx, 60, 500).map(|pdu| (pdu.begin, pdu.end, pdu.last)), Some((46, 136, false)));
-    }
-
-    /// A part that a STATUS PDU has reported missing is not sent again once a later one reports less.
-    #[test]
-    fn a_retransmission_is_withdrawn_when_its_part_has_come() {
-        let missing = |parts: &[(u64, u64)]| {
-            let nack = |(from, to): &(u64, u64)| Nack { sn: 0, part: Some((*from, Some(*to))) };
-            Status { ack: 1, nacks: parts.iter().map(nack).collect() }
-        };
-        for protocol in [Protocol::Lte, Protocol::Nr] {
-            let mut tx = Tx::new(standard(), protocol, queue(Bytes(1 << 30)));
-            tx.enqueue(packet(0, 98), &mut no_drops());
-            assert!(send(&mut tx, 0, 500).is_some());
-            tx.on_status(&missing(&[(0, 80)]));
-            tx.on_status(&missing(&[(10, 20), (40, 60)]));
-            let again: Vec<_> = (1..4).map_while(|at| send(&mut tx, at, 500)).collect();
-            let parts: Vec<_> = again.iter().map(|pdu| (pdu.begin, pdu.end, pdu.last)).collect();
-            assert_eq!(parts, [(10, 20, false), (40, 60, false)], "{protocol:?}");
-        }
     }
 
     #[test]
