@@ -49,7 +49,7 @@ fn finish(mut frame: Vec<u8>, ts_val: u32, ts_ecr: u32, payload: usize) -> Vec<u
     frame
 }
 
-/// The same packet in a session of PPPoE, with a protocol of PPP.
+/// An Ethernet frame with its packet in a session of PPPoE instead, with this protocol of PPP.
 fn pppoe_frame(frame: &[u8], protocol: u8) -> Vec<u8> {
     let packet = &frame[14..];
     let mut session = frame[..12].to_vec();
