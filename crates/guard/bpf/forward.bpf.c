@@ -188,8 +188,8 @@ ALWAYS_INLINE bool parse(struct __sk_buff *skb, __u32 start, bool is_to_receiver
 	return true;
 }
 
-// Options of a SYN. They are not on the stack: the verifier of Linux 6.1 takes what a callback writes there for constant,
-// and removes the branches that depend on it.
+// Options of a SYN. They are not on the stack: on Linux 6.1 a window scale that the callback had written there did not
+// apply, as if the verifier had taken it for constant.
 struct options {
 	__u32 offset;
 	__u32 end;

@@ -111,4 +111,4 @@ fn link_header(interface: &str, index: u32) -> Result<u64, Error> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -90,6 +90,17 @@ impl Segment {
     }
 }
 
+/// An Ethernet frame with its packet in a session of PPPoE instead, with this protocol of PPP.
+pub(crate) fn pppoe_frame(frame: &[u8], protocol: u8) -> Vec<u8> {
+    let packet = &frame[14..];
+    let mut session = frame[..12].to_vec();
+    session.extend([0x88, 0x64, 0x11, 0, 0, 7]);
+    session.extend(((packet.len() + 2) as u16).to_be_bytes());
+    session.extend([0, protocol]);
+    session.extend(packet);
+    session
+}
+
 /// The programs of an interface.
 struct Lab {
     ebpf: Ebpf,
@@ -123,10 +134,9 @@ impl Lab {
         let mut frame = segment.frame(self.ports);
         let mut at = ETHERNET_BYTES + 20 + 14;
         if self.has_pppoe {
-            let length = (frame.len() - ETHERNET_BYTES + 2) as u16;
-            let session = [&[0x88, 0x64, 0x11, 0, 0, 7], &length.to_be_bytes()[..], &[0, 0x21]].concat();
-            at += session.len() - 2;
-            frame.splice(ETHERNET_BYTES - 2..ETHERNET_BYTES, session);
+            let session = pppoe_frame(&frame, 0x21);
+            at += session.len() - frame.len();
+            frame = session;
         }
         let mut out = vec![0; frame.len()];
         let name = if segment.from == Sender { PROGRAMS[0].0 } else { PROGRAMS[1].0 };

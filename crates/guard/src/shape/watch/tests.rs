@@ -3,6 +3,7 @@
 //! Without the privilege to load eBPF programs the message is checked instead.
 
 use super::*;
+use crate::forward::tests::pppoe_frame;
 use aya::maps::HashMap;
 use aya::programs::{TestRun as _, TestRunOptions};
 
@@ -47,17 +48,6 @@ fn finish(mut frame: Vec<u8>, ts_val: u32, ts_ecr: u32, payload: usize) -> Vec<u
     frame.extend([ts_val, ts_ecr].into_iter().flat_map(u32::to_be_bytes));
     frame.resize(frame.len() + payload, 0);
     frame
-}
-
-/// An Ethernet frame with its packet in a session of PPPoE instead, with this protocol of PPP.
-fn pppoe_frame(frame: &[u8], protocol: u8) -> Vec<u8> {
-    let packet = &frame[14..];
-    let mut session = frame[..12].to_vec();
-    session.extend([0x88, 0x64, 0x11, 0, 0, 7]);
-    session.extend(((packet.len() + 2) as u16).to_be_bytes());
-    session.extend([0, protocol]);
-    session.extend(packet);
-    session
 }
 
 fn key() -> [u8; KEY] {
