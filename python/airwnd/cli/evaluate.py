@@ -13,6 +13,7 @@ from airwnd.cli.options import (
     MAX_MEMORY,
     PROGRESS,
     batch_bar,
+    earlier_text,
     setting_pairs,
     toml_values,
     workers,
@@ -263,8 +264,7 @@ def _finish(done: "Sequence[Done]", folder: Path, pool: "Workers") -> None:
     counts = [each.counts for each in done]
     runs, reused = sum(each.runs for each in counts), sum(each.reused for each in counts)
     elapsed = seconds_text(sum(each.elapsed_s for each in counts))
-    kept = f", {reused} of them finished earlier" if reused else ""
-    click.echo(f"\n{counted(runs, 'run')} in {elapsed} {workers_text(pool)}{kept}")
+    click.echo(f"\n{counted(runs, 'run')} in {elapsed} {workers_text(pool)}{earlier_text(reused)}")
     click.echo(f"report: {path}")
     click.echo(f"Open {written}: each criterion with its figures, thresholds and reasons")
 

@@ -148,6 +148,11 @@ def workers_text(pool: "Workers") -> str:
     return f"with {counted(pool.jobs, 'job')}" if pool.jobs else "on the cluster"
 
 
+def earlier_text(reused: int) -> str:
+    """State how many runs an earlier command has finished; empty: none."""
+    return f", {reused} of them finished earlier" if reused else ""
+
+
 _CLASS = re.compile(r"""\bclass["']?\s*=\s*["']?([^"':=]+):""")
 
 

@@ -21,6 +21,7 @@ from airwnd.cli.options import (
     FiniteRange,
     batch_bar,
     code_options,
+    earlier_text,
     naming,
     setting_pairs,
     workers,
@@ -304,11 +305,9 @@ def _summarise(done: "list[Results]", pool: "Workers", out: Path, index: Path) -
         terminal.show_verdicts(done, console())
     runs, reused = sum(each.runs for each in done), sum(each.reused for each in done)
     elapsed = seconds_text(sum(each.elapsed_s for each in done))
-    kept = f", {reused} of them finished earlier" if reused else ""
+    took = f"{elapsed} {workers_text(pool)}{earlier_text(reused)}"
     click.echo()
-    click.echo(
-        f"{runs} runs of {count_text(len(done), 'experiment')} in {elapsed} {workers_text(pool)}{kept}"
-    )
+    click.echo(f"{runs} runs of {count_text(len(done), 'experiment')} in {took}")
     terminal.show_counts(done, console())
     still_open = [
         result.claim.id

@@ -17,6 +17,7 @@ from airwnd.cli.options import (
     THREADS,
     batch_bar,
     code_options,
+    earlier_text,
     load,
     naming,
     setting_pairs,
@@ -175,16 +176,15 @@ def _judge(
         results = runner.reproduce(experiment, effort, out, pool, update, force=force)
         page = report.write_alone(results, out)
     terminal.show(results, console())
-    kept = f", {results.reused} of them finished earlier" if results.reused else ""
     took = f"{seconds_text(results.elapsed_s)} {workers_text(pool)}"
-    click.echo(f"{counted(results.runs, 'run')} in {took}{kept}")
+    click.echo(f"{counted(results.runs, 'run')} in {took}{earlier_text(results.reused)}")
     _show_files(out, has_series=experiment.series is not None)
     click.echo(f"page: {page}")
 
 
 def _show(swept: "Swept", pool: "Workers", out: Path) -> None:
     took = f"{seconds_text(swept.elapsed_s)} {workers_text(pool)}" if swept.fresh else "0 s"
-    kept = f", {swept.reused} of them finished earlier" if swept.reused else ""
+    kept = earlier_text(swept.reused)
     same = len(swept) - swept.fresh - swept.reused
     repeated = f", {same} identical to others" if same else ""
     click.echo(f"{len(swept)} runs of {counted(len(swept.tasks), 'setting')} in {took}{kept}{repeated}")

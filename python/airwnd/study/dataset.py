@@ -171,15 +171,17 @@ class Tables:
     def __init__(self, design: Design, settings: Sequence[Setting]) -> None:
         self._design = design
         self._settings = settings
+        self._flows = [design.rows(setting) for setting in settings]
         self._rows: dict[str, list[dict[str, Any]]] = {"totals": [], "flows": []}
         self._chunks: dict[str, list[pl.DataFrame]] = {"totals": [], "flows": []}
         self._recorded: dict[int, list[tuple[int, Stored]]] = {}
 
-    def add(self, place: int, seed: int, run: Stored, rows: Rows) -> None:
-        """Add the run of a setting, named by its place; `rows` selects its flows."""
+    def add(self, place: int, seed: int, run: Stored) -> None:
+        """Add the run of a setting, named by its place."""
         head = {_PLACE: place, "seed": seed}
         self._rows["totals"].append({**head, **run.outcome["totals"]})
-        self._rows["flows"].extend({**head, **flow} for flow in run.outcome["flows"] if _is_among(flow, rows))
+        chosen = (flow for flow in run.outcome["flows"] if _is_among(flow, self._flows[place]))
+        self._rows["flows"].extend({**head, **flow} for flow in chosen)
         if len(self._rows["totals"]) == _CHUNK:
             self._end_chunk()
         if self._design.series is not None:

@@ -167,7 +167,7 @@ def carry_out(  # noqa: PLR0913
             simulation_s += run.wall_s
             same.add(key, run)
             for setting in alike[key][1]:
-                tables.add(places[setting], seed, run, design.rows(setting))
+                tables.add(places[setting], seed, run)
                 if reader is not None:
                     reader.add(setting, seed, run)
         read = dict(seeds)
