@@ -118,7 +118,7 @@ def names() -> str:
     directives = [_directive(name, getattr(airwnd, name)) for name in public]
     helpers = (*DATA, batch.Processes, batch.Dask, interval, Interval, plot_cdf, plot_compare)
     helpers += (_native.Flow, _native.Ue, Packet, Report, Difference, Environment, Step, log_utility)
-    helpers += (style.styled, style.line, style.series, style.Line)
+    helpers += (style.styled, style.line, style.Line)
     directives += [_directive(f"{_module(each)}.{each.__name__}", each) for each in helpers]
     return "\n".join(["```{eval-rst}", *directives, "```"])
 

@@ -247,6 +247,7 @@ def frontier(*points: tuple[float | None, float | None]) -> Chart:
         y_limits=None,
         x_ticks=[],
         categories=[],
+        lines_label="Method",
         lines=without_twins(lines),
         optimal=optimal(lines),
         ours="ours: one seed",

@@ -82,7 +82,8 @@ def texts(figure: Figure) -> Iterator[tuple[str, Text]]:
             low, high = sorted(axis.get_view_interval())
             for place, label in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=False):
                 if low <= place <= high:
-                    yield "tick", label
+                    # The boxes of tilted labels overlap, although the labels do not.
+                    yield "tilted tick" if label.get_rotation() else "tick", label
             yield "label", axis.label
         for where in ("center", "left", "right"):
             name = {"center": "title", "left": "_left_title", "right": "_right_title"}[where]
@@ -114,11 +115,35 @@ def problems(figure: Figure) -> list[str]:
         if not (canvas.x0 <= box.x0 and box.x1 <= canvas.x1 and canvas.y0 <= box.y0 and box.y1 <= canvas.y1)
     ]
     for (kind, words, box), (other, more, theirs) in itertools.combinations(boxes, 2):
-        # The boxes of tilted labels overlap, although the labels do not.
-        if kind == other == "tick" or Bbox.intersection(_inside(box), _inside(theirs)) is None:
+        if kind == other == "tilted tick" or Bbox.intersection(_inside(box), _inside(theirs)) is None:
             continue
         found.append(f"{kind} {words!r} and {other} {more!r} overlap")
+    return [*found, *unclear_lines(figure)]
+
+
+def unclear_lines(figure: Figure) -> list[str]:
+    """Return legends with two entries that look the same, and markers that are cut off by the axes' border."""
+    found = []
+    for legend in (*figure.legends, *filter(None, (axes.get_legend() for axes in figure.axes))):
+        looks = [look(handle) for handle in legend.legend_handles]
+        found += [f"entries of a legend look the same: {each}" for each in {*looks} if looks.count(each) > 1]
+    for axes in figure.axes:
+        for line in axes.lines:
+            # Caps of intervals are marks, too.
+            if line.get_marker() in ("None", "none", "", "_", "|", None) or not line.get_clip_on():
+                continue
+            at = axes.transData.transform(line.get_xydata())
+            inside = axes.bbox.padded(TOLERANCE_PX - line.get_markersize() * figure.dpi / 72 / 2)
+            seen = at[[axes.bbox.padded(TOLERANCE_PX).contains(x, y) for x, y in at]]
+            found += [f"marker at {x:.0f}, {y:.0f} is cut off" for x, y in seen if not inside.contains(x, y)]
     return found
+
+
+def look(handle: Any) -> tuple[object, ...]:
+    """Return the properties that distinguish an entry of a legend."""
+    names = ("color", "facecolor", "hatch", "marker", "markerfacecolor", "linestyle")
+    dashes = str(getattr(handle, "_dash_pattern", None))  # Matplotlib has no getter
+    return dashes, *(str(getattr(handle, f"get_{name}", lambda: None)()) for name in names)
 
 
 def _inside(box: Bbox) -> Bbox:
@@ -256,9 +281,9 @@ def made_up(kind: str, *, lines: int, categories: int = 4, long: str = LONG) -> 
     drawn = [line(index, name) for index, name in enumerate(names)]
     return Chart(
         name="made-up", title=f"{WORDS}", kind=kind, x_label=f"{WORDS} (kbit/s)", y_label=f"{WORDS} (ms)",
-        x_scale="linear", y_scale="linear", x_limits=None, y_limits=None, x_ticks=[],
+        x_scale="linear", y_scale="linear", x_limits=None, y_limits=[10.0, 12.0], x_ticks=[],
         categories=[f"{number} {long}" for number in range(categories)] if kind == "bars" else [],
-        lines=drawn, optimal=[(20.0, 10.0), (23.0, 12.0)] if kind == "frontier" else [],
+        lines_label=WORDS, lines=drawn, optimal=[(20.0, 10.0), (23.0, 12.0)] if kind == "frontier" else [],
         ours="ours: mean of 5 to 1024 seeds, 95 % CI",
     )  # fmt: skip
 

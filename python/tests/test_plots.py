@@ -248,7 +248,7 @@ def test_blocks_are_the_allocations(run: Run, again: bool) -> None:
     rows = run.allocations.filter(pl.col("cell") == 4)
     ues = rows["ue"].unique().sort().to_list()
     assert 1 < len(ues) <= 7
-    colour = {ue: style.LINES[place].colour for place, ue in enumerate(ues)}
+    colour = {ue: style.COLOURS[place] for place, ue in enumerate(ues)}
     want = [
         (round(row["time_s"] * 1e3, 6), 3 * first, 3 * (first + count), colour[row["ue"]])
         for row in rows.iter_rows(named=True)

@@ -10,7 +10,7 @@ use crate::maps::Maps;
 use crate::prometheus::Exporter;
 use crate::receiver::Receiver;
 use crate::record::Recorder;
-use crate::routes::{Change, Routes};
+use crate::routes::{self, Change, Routes};
 use crate::rules::Rules;
 use crate::signals::Signals;
 use crate::{Counters, Error, Policy, privileges, system};
@@ -393,7 +393,11 @@ fn open(options: &Options, rules: &Rules) -> Result<Vec<Station>, Error> {
         places.push(Place::Receiver(Receiver::open(&options.cgroups)?));
     }
     for interface in &options.interfaces {
-        places.push(Place::Forward(Forward::open(interface)?));
+        let forward = Forward::open(interface)?;
+        if let Some(warning) = routes::warning(interface, forward.index) {
+            eprintln!("{warning}");
+        }
+        places.push(Place::Forward(forward));
     }
     let station = |place| Station { place, policy: Policy::new(rules.clone()) };
     Ok(places.into_iter().map(station).collect())

@@ -2,14 +2,13 @@
 
 use crate::Error;
 use crate::maps::Maps;
-use crate::{names, processes};
+use crate::{links, names, processes};
 use airwnd_netns::Netlink;
 use airwnd_units::{Span, Time};
 use aya::programs::SchedClassifier;
 use aya::programs::tc::{self, TcAttachType, TcError};
 use aya::{Ebpf, include_bytes_aligned};
 use netlink_sys::protocols::NETLINK_ROUTE;
-use nix::net::if_::if_nametoindex;
 
 /// Programs with the direction of the packets that they see.
 const PROGRAMS: [(&str, TcAttachType); 2] =
@@ -45,8 +44,7 @@ impl Forward {
 
     /// Loads the programs and attaches them to `interface`.
     pub fn open(interface: &str) -> Result<Forward, Error> {
-        let index = if_nametoindex(interface)
-            .map_err(|_| Error::new(format!("interface {interface}: does not exist")))?;
+        let index = links::index(interface)?;
         let header = link_header(interface, index)?;
         let mut ebpf = Forward::load()?;
         let maps = Maps::take(&mut ebpf, header)?;

@@ -1,9 +1,16 @@
-//! Counters of interfaces.
+//! Interfaces by name, and their counters.
 
 use crate::Error;
 use airwnd_netns::Netlink;
 use airwnd_units::Bytes;
 use netlink_sys::protocols::NETLINK_ROUTE;
+use nix::net::if_::if_nametoindex;
+
+/// Returns the index of an interface.
+pub(crate) fn index(interface: &str) -> Result<u32, Error> {
+    if_nametoindex(interface)
+        .map_err(|_| Error::new(format!("interface {interface}: does not exist; ip link lists all")))
+}
 
 /// Reads the counters of interfaces in the network namespace of the process.
 pub(crate) struct Links(Netlink);
@@ -24,12 +31,11 @@ impl Links {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nix::net::if_::if_nametoindex;
     use std::net::UdpSocket;
 
     #[test]
     fn counters_are_those_of_the_interface() {
-        let index = if_nametoindex("lo").unwrap();
+        let index = index("lo").unwrap();
         let mut links = Links::open().unwrap();
         let (received, sent) = links.counters(index).unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();

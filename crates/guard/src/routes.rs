@@ -1,11 +1,12 @@
 //! Changes of routes and interfaces, as the kernel announces them (rtnetlink).
 
 use crate::Error;
+use airwnd_netns::Netlink;
 use libc::{RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_ROUTE, RTMGRP_LINK};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::LinkFlags;
-use netlink_packet_route::route::RouteAttribute;
+use netlink_packet_route::route::{RouteAttribute, RouteHeader, RouteMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 use std::io;
@@ -58,6 +59,30 @@ impl Routes {
     }
 }
 
+/// Returns a warning if the default route leaves through an interface that should lead to receivers.
+pub(crate) fn warning(interface: &str, index: u32) -> Option<String> {
+    let mut routes = Vec::new();
+    let request = RouteNetlinkMessage::GetRoute(RouteMessage::default());
+    // Without the routes there is nothing to warn of.
+    Netlink::open(NETLINK_ROUTE)
+        .and_then(|mut netlink| netlink.dump(request, |route| routes.push(route)))
+        .ok()?;
+    has_default(&routes, index).then(|| {
+        format!(
+            "--forward {interface}: the default route leaves through it, so that it seems to lead to the senders; \
+             name the interface that leads to the receivers"
+        )
+    })
+}
+
+/// Whether a default route of the main table leaves through an interface.
+fn has_default(routes: &[RouteNetlinkMessage], index: u32) -> bool {
+    routes.iter().any(|message| {
+        let is_main = matches!(message, RouteNetlinkMessage::NewRoute(route) if route.header.table == RouteHeader::RT_TABLE_MAIN);
+        is_main && changes(message).contains(&Change { interface: index, is_default: true })
+    })
+}
+
 /// Readable when changes wait.
 impl AsFd for Routes {
     #[expect(unsafe_code, reason = "netlink-sys gives the descriptor as number only")]
@@ -95,7 +120,21 @@ fn changes(message: &RouteNetlinkMessage) -> Vec<Change> {
 mod tests {
     use super::*;
     use netlink_packet_route::link::LinkMessage;
-    use netlink_packet_route::route::{RouteMessage, RouteNextHop};
+    use netlink_packet_route::route::RouteNextHop;
+
+    #[test]
+    fn a_default_route_of_the_main_table_leads_to_the_senders() {
+        let route = |table, length, interface| {
+            let mut route = RouteMessage::default();
+            route.header.table = table;
+            route.header.destination_prefix_length = length;
+            route.attributes.push(RouteAttribute::Oif(interface));
+            RouteNetlinkMessage::NewRoute(route)
+        };
+        let main = RouteHeader::RT_TABLE_MAIN;
+        let routes = [route(main, 24, 2), route(main, 0, 3), route(100, 0, 4)];
+        assert_eq!([2, 3, 4].map(|index| has_default(&routes, index)), [false, true, false]);
+    }
 
     #[test]
     fn routes_and_interfaces_that_go_down_are_changes() {

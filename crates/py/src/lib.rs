@@ -45,6 +45,18 @@ fn scenario_error(error: Error) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
 
+/// Explains that a file whose name is not that of a TOML or JSON file cannot be parsed.
+fn of_another_kind(origin: &str, error: Error) -> Error {
+    match Path::new(origin).extension() {
+        Some(kind) if kind != "toml" && kind != "json" => Error::new(
+            origin,
+            None,
+            format!("not a scenario, which is TOML or JSON; a run or sweep is given by its folder ({error})"),
+        ),
+        _ => error,
+    }
+}
+
 /// Converts the result of a call that may have run a plug-in. An exception raised by the plug-in becomes the cause of
 /// the error; Ctrl-C replaces the error.
 fn settle<T>(py: Python<'_>, result: Result<T, Error>) -> PyResult<T> {
@@ -101,7 +113,7 @@ impl Scenario {
             "json" => Node::from_json(text, origin),
             other => return Err(PyValueError::new_err(format!("format must be toml or json, not {other}"))),
         };
-        let mut node = node.map_err(scenario_error)?;
+        let mut node = node.map_err(|error| scenario_error(of_another_kind(origin, error)))?;
         for (key, value) in &overrides {
             node.set(key, value).map_err(scenario_error)?;
         }

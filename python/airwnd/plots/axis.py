@@ -21,8 +21,8 @@ MAX_LINES = 12
 
 _LOWER_CASE = ("cwnd", "rwnd", "ssthresh")
 
-_LETTER_IN = 0.062
-_SWATCH_IN = 0.45
+_LETTER_IN = 0.068
+_SWATCH_IN = 0.47
 _TICKS_IN = 0.8
 # Number of legend lines that fit a figure, and the height of a line.
 _LEGEND_LINES, _LINE_IN = 2, 0.165
@@ -134,16 +134,20 @@ def _grows(distinct: "np.typing.NDArray[np.float64]") -> bool:
     return bool(steps.max() > _UNEVEN * steps.min())
 
 
-def entry_width_in(longest: int) -> float:
-    """Return the width in inches of a legend's column whose longest label has this many characters."""
-    return _SWATCH_IN + _LETTER_IN * longest
-
-
 def in_columns(names: "Sequence[str]", width_in: float) -> tuple[int, list[str]]:
-    """Return how many columns of labels fit, and the labels, shortened if not even one column does."""
+    """Return how many columns of labels fit, and the labels, shortened if not even one column does.
+
+    A legend is filled column by column, and each column is as wide as its longest label.
+    """
     fitting = max(int((width_in - _SWATCH_IN) / _LETTER_IN), 1)
     names = [category.shortened(name, fitting) for name in names]
-    return max(1, min(len(names), int(width_in / entry_width_in(max(map(len, names)))))), names
+    lengths = list(map(len, names))
+
+    def fits(columns: int) -> bool:
+        longest = sum(part.max() for part in np.array_split(lengths, columns))
+        return bool(columns * _SWATCH_IN + _LETTER_IN * longest <= width_in)
+
+    return max(filter(fits, range(2, len(names) + 1)), default=1), names
 
 
 def grow_for_legend(figure: "Figure", lines: int) -> None:

@@ -98,7 +98,7 @@ def plot_cdf(  # noqa: PLR0913
         grow = axes is None and (size is None or size[1] is None)
         axes = axes or style.new_figure(size).subplots()
         for index, (key, sample) in enumerate(samples.items()):
-            look = style.series(index, len(samples))
+            look = style.line(index, len(samples))
             values = sample.values
             axes.step(
                 np.concatenate((values[:1], values)),

@@ -1,5 +1,6 @@
 """Layout that keeps texts inside the picture: titles and labels of axes that are too long are wrapped."""
 
+import re
 import textwrap
 import warnings
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ _MAX_LINES = 6
 _WIDER = 0.03
 # Attribute of a text that was wrapped: what it shows, and its whole text.
 _WHOLE = "_airwnd_whole"
+# The space between a number and its unit, where no line ends.
+_BEFORE_UNIT, _NO_BREAK = re.compile(r"(?<=\d) (?=[^\W\d]|[%‰])"), "\N{NO-BREAK SPACE}"
 # Distance from the edge of the picture and between texts of neighbouring axes, in points.
 _MARGIN_PT = 2.0
 # Distance of the texts of a legend from the left end of its axes, in points.
@@ -114,7 +117,8 @@ def _wrap(text: "Text", limits: tuple[float, float]) -> bool:
     # A text that was wrapped already is wrapped again from its beginning.
     before, whole = getattr(text, _WHOLE, (words, words))
     lines = (whole if before == words else words).split("\n")
-    wrapped = [part for line in lines for part in textwrap.wrap(line, characters)]
+    together = [_BEFORE_UNIT.sub(_NO_BREAK, line) for line in lines]
+    wrapped = [part.replace(_NO_BREAK, " ") for line in together for part in textwrap.wrap(line, characters)]
     if len(wrapped) > _MAX_LINES:
         wrapped = [*wrapped[: _MAX_LINES - 1], f"{wrapped[_MAX_LINES - 1][: characters - 1]}…"]
     shown = "\n".join(wrapped)

@@ -52,7 +52,7 @@ def plot_frontier(  # noqa: PLR0913 (keywords of a public function)
         axes = figure.subplots()
         for index, (values, cloud) in enumerate(zip(means, clouds, strict=True)):
             label = names.line(by, values)
-            _draw(axes, style.series(index, len(means)), cloud.select("x", "y").to_numpy(), label, spread)
+            _draw(axes, style.line(index, len(means)), cloud.select("x", "y").to_numpy(), label, spread)
         largest_x, largest_y = (float(np.abs(rows[name].to_numpy()).max()) for name in ("x", "y"))
         words, unit = axis.name(across.table, across.column)
         axis.quantity(axes.xaxis, words, unit, largest_x, axis.population(across.groups, group))

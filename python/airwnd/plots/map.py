@@ -102,9 +102,9 @@ def _draw_cells(axes: "Axes", radio: "RadioData", unit_m: float) -> None:
         colours[radio.cell],
         origin="lower",
         extent=_ends(radio, unit_m),
-        cmap=ListedColormap([look.colour for look in style.LINES]),
+        cmap=ListedColormap(style.COLOURS),
         vmin=0,
-        vmax=len(style.LINES) - 1,
+        vmax=len(style.COLOURS) - 1,
         alpha=_BEST_CELL_ALPHA,
         interpolation="nearest",
     )
@@ -153,7 +153,7 @@ def _apart(cell: "NDArray[np.uint32]") -> dict[int, int]:
             neighbours[other].add(one)
     chosen: dict[int, int] = {}
     # Black is the colour of the letters.
-    colours = range(len(style.LINES) - 1)
+    colours = range(len(style.COLOURS) - 1)
     for each, others in neighbours.items():
         taken = {chosen[other] for other in others if other in chosen}
         used = list(chosen.values())

@@ -124,13 +124,13 @@ def _draw(axes: "Axes", rows: pl.DataFrame, grid: Grid, gap: float, more: "list[
 
 
 def _few(ues: list[int]) -> bool:
-    return len(ues) <= len(style.LINES)
+    return len(ues) <= len(style.COLOURS)
 
 
 def _colours(axes: "Axes", ues: list[int]) -> dict[int, Any]:
     """Choose a colour for each UE; a few are listed in the legend, more get a colour bar."""
     if _few(ues):
-        return {ue: style.LINES[index].colour for index, ue in enumerate(ues)}
+        return {ue: style.COLOURS[index] for index, ue in enumerate(ues)}
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import BoundaryNorm
 

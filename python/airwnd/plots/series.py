@@ -98,7 +98,7 @@ def time_text(seconds: float) -> str:
 def _draw_lines(axes: "Axes", data: pl.DataFrame, lines: Sequence[str]) -> None:
     parts = data.partition_by("flow", as_dict=True)
     for index, flow in enumerate(lines):
-        look = style.series(index, len(lines))
+        look = style.line(index, len(lines))
         axes.plot(
             parts[flow,]["time_s"].to_numpy(),
             parts[flow,]["value"].to_numpy(),

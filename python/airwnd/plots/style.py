@@ -1,6 +1,7 @@
 """Style of plots: colour-blind safe colours, with markers and dashes that work in black and white."""
 
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -22,18 +23,11 @@ class Line:
     dashes: Any
 
 
-_SOLID, _LONG, _DOTS, _MIXED = "solid", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5))
-
 # Okabe and Ito, "Color universal design", 2008.
-LINES = (
-    Line("#0072B2", "o", _LONG),
-    Line("#D55E00", "s", _SOLID),
-    Line("#009E73", "^", _MIXED),
-    Line("#CC79A7", "D", _DOTS),
-    Line("#56B4E9", "v", _LONG),
-    Line("#E69F00", "P", _SOLID),
-    Line("#000000", "X", _MIXED),
-)
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+# Solid, long dashes, dashes and dots, dots.
+_DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.5)))
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "h", "*", "d", "8")
 
 #: Replacement of each colour on a dark background: lighter, for a contrast of at least 4.5 to 1.
 DARK = {
@@ -55,10 +49,8 @@ WIDTH = 4.6
 Size = tuple[float, float | None]
 # Ratio of height to width, for figures wider than the default and for others.
 _FLAT, _STEEP = 0.5, 0.72
-# Width of a character of tick labels, in inches.
-_CHARACTER_IN = 0.075
-
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "h", "*", "d", "8")
+# Width of a character of tick labels in inches, and maximum number of lines of a category.
+_CHARACTER_IN, _CATEGORY_LINES = 0.075, 3
 
 _SETTINGS: Any = {
     "axes.axisbelow": True,
@@ -90,7 +82,7 @@ _SETTINGS: Any = {
 
 
 def line(index: int, count: int = 2) -> Line:
-    """Return the style of the line at a position; the styles repeat.
+    """Return one of 28 distinct line styles; a repeated colour has different dashes.
 
     Parameters
     ----------
@@ -104,12 +96,12 @@ def line(index: int, count: int = 2) -> Line:
     Line
         ``colour``, ``marker`` and ``dashes`` for Matplotlib.
     """
-    found = LINES[index % len(LINES)]
-    return found if count > 1 else replace(found, dashes=_SOLID)
+    kind = (index % len(COLOURS) + index // len(COLOURS)) % len(_DASHES) if count > 1 else 0
+    return replace(point(index), dashes=_DASHES[kind])
 
 
 def point(index: int) -> Line:
-    """Return the style of the point at a position: twice as many distinct styles as for lines.
+    """Return one of 14 distinct styles of points.
 
     Parameters
     ----------
@@ -121,7 +113,7 @@ def point(index: int) -> Line:
     Line
         ``colour`` and ``marker``, without dashes.
     """
-    return Line(LINES[index % len(LINES)].colour, _MARKERS[index % len(_MARKERS)], "none")
+    return Line(COLOURS[index % len(COLOURS)], _MARKERS[index % len(_MARKERS)], "none")
 
 
 def literal(text: str) -> str:
@@ -147,45 +139,31 @@ def literal(text: str) -> str:
     return f"\u2060{text}" if text.startswith("_") else text
 
 
-def tilt_labels(axes: "Axes", longest: int, count: int) -> bool:
-    """Tilt the labels of categories along x if they would overlap, and return whether; draw no grid lines.
+def name_categories(axes: "Axes", places: Sequence[float], words: Sequence[str]) -> bool:
+    """Label categories along x, without grid lines; return whether the labels are tilted.
+
+    A label that is too wide for its category is wrapped, or all are tilted if a word is too wide.
 
     Parameters
     ----------
     axes
         Their axes.
-    longest
-        Characters of the longest label.
-    count
-        Number of labels.
+    places
+        Positions of the categories.
+    words
+        Their labels.
     """
     axes.grid(visible=False, axis="x")
     width_in = axes.figure.get_size_inches()[0] * axes.get_position().width  # type: ignore[union-attr]
-    tilted = bool((longest + 1) * count * _CHARACTER_IN > width_in)
+    letters = max(int(width_in / _CHARACTER_IN / len(words)) - 1, 1)
+    wrapped = [textwrap.wrap(word, letters, break_long_words=False) for word in words]
+    tilted = any(len(parts) > _CATEGORY_LINES or max(map(len, parts)) > letters for parts in wrapped)
+    shown = words if tilted else map("\n".join, wrapped)
+    axes.set_xticks(places, list(map(literal, shown)))
     if tilted:
         for label in axes.get_xticklabels():
             label.set(rotation=30, horizontalalignment="right", rotation_mode="anchor")
     return tilted
-
-
-def series(index: int, count: int = 2) -> Line:
-    """Return one of 28 distinct line styles; a repeated colour has different dashes.
-
-    Parameters
-    ----------
-    index
-        The position, from 0.
-    count
-        Number of lines; a single one is solid.
-
-    Returns
-    -------
-    Line
-        ``colour``, ``marker`` and ``dashes`` for Matplotlib.
-    """
-    dashes = (_SOLID, _LONG, _MIXED, _DOTS)
-    kind = (index % len(LINES) + index // len(LINES)) % len(dashes)
-    return replace(point(index), dashes=dashes[kind] if count > 1 else _SOLID)
 
 
 def require() -> None:

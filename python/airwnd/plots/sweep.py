@@ -94,10 +94,9 @@ def plot_sweep(
         for each in all_axes[-1]:
             each.set_xlabel(style.literal(below))
             if words:
-                longest = max(map(len, words))
-                tilted = style.tilt_labels(each, longest, len(words))
+                tilted = style.name_categories(each, list(places.values()), words)
                 if tilted and each is all_axes[-1][0] and (size is None or size[1] is None):
-                    figure.set_figheight(figure.get_figheight() + _PER_CHARACTER_IN * longest)
+                    figure.set_figheight(figure.get_figheight() + _PER_CHARACTER_IN * max(map(len, words)))
         if len(lines) > 1:
             title = names.title(layout.by or ())
             axis.legend(axes, title, above_all=len(panels) > 1, grow=size is None or size[1] is None)
@@ -174,7 +173,7 @@ def _places(rows: pl.DataFrame, x: str, numbers: tuple[str, str] | None) -> dict
 
 
 def _draw(axes: "Axes", line: _Line, points: pl.DataFrame, places: Mapping[object, float]) -> None:
-    look = style.series(line.index, line.count)
+    look = style.line(line.index, line.count)
     at = np.array([places[value] for value in points[points.columns[0]]])
     order = np.argsort(at, kind="stable")
     if not line.numeric:
@@ -207,7 +206,6 @@ def _scales(
     from matplotlib.ticker import FuncFormatter
 
     if words:
-        axes.set_xticks(list(places.values()), list(map(style.literal, words)))
         axes.set_xlim(-0.5, len(places) - 0.5)
     else:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))

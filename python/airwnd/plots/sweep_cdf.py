@@ -55,7 +55,7 @@ def plot_sweep_cdf(  # noqa: PLR0913 (keywords of a public function)
         figure = style.new_figure(size)
         axes = figure.subplots()
         for index, (label, (at_x, mean, half, _)) in enumerate(curves):
-            look = style.series(index, len(curves))
+            look = style.line(index, len(curves))
             if half.any():
                 low, high = np.clip(mean - half, 0, 1), np.clip(mean + half, 0, 1)
                 axes.fill_between(at_x, low, high, step="post", color=look.colour, alpha=0.2, linewidth=0)

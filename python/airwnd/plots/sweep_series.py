@@ -68,7 +68,7 @@ def plot_sweep_series(  # noqa: PLR0913 (keywords of a public function)
         for index, (line, *values) in enumerate(drawn):
             chosen = points.filter(equal(("line", *lines.by), (line, *values)))
             label = names.line(lines.by, values, str(line) if len(lines.flows) > 1 else "")
-            _draw(axes, chosen, style.series(index, len(drawn)), label)
+            _draw(axes, chosen, style.line(index, len(drawn)), label)
         # As many ticks at any width, since their labels decide how wide the axes can be.
         axes.xaxis.set_major_locator(MaxNLocator(_TICKS))
         axes.set_xlabel("Time (s)" + (f", means of {time_text(mean_s)}" if mean_s else ""))

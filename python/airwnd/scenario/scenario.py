@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 
 _FORMAT = Kind("'toml' or 'json'", lambda value: value in ("toml", "json"))
-# The engine's words, behind file and line.
-_NOT_TOML = ": not valid TOML"
 # Maximum number of flow ids shown in `repr`.
 _MAX_SHOWN = 4
 _RUN = {
@@ -134,23 +132,9 @@ class Scenario:
         self._policy = policy
         self._piped = dict(piped)
         with applied(policy):
-            try:
-                self._checked = _native.Scenario(
-                    text,
-                    origin,
-                    format,
-                    list(self._overrides),
-                    policy.timeout_s,
-                    self._read_pipe,
-                )
-            except _native.ScenarioError as error:
-                why = str(error).removeprefix(f"{origin}:")
-                if _NOT_TOML not in why or Path(origin).suffix in ("", ".toml"):
-                    raise
-                raise _native.ScenarioError(
-                    f"{origin}: not a scenario, which is TOML or JSON; a run or sweep is given by its folder "
-                    f"(line {why})"
-                ) from None
+            self._checked = _native.Scenario(
+                text, origin, format, list(self._overrides), policy.timeout_s, self._read_pipe
+            )
         self._canonical: str | None = None
 
     @classmethod

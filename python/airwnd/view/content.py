@@ -78,7 +78,7 @@ def content(runs: Mapping[str, RunData]) -> Content:
                     "marker": look.marker,
                     "dashes": _dashes(look),
                 }
-                for look in map(style.series, range(len(style.LINES)))
+                for look in map(style.line, range(len(style.COLOURS)))
             ],
         },
         arrays=packed,

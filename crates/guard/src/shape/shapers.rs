@@ -1,7 +1,7 @@
 //! Everything that the program changes on the machine, and how it is undone.
 
 use super::tc::{self, Discipline};
-use crate::Error;
+use crate::{Error, links};
 use airwnd_netns::Netlink;
 use airwnd_shape::capacity::Way;
 use airwnd_units::BitRate;
@@ -10,7 +10,6 @@ use netlink_packet_route::RouteNetlinkMessage as Request;
 use netlink_packet_route::link::LinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
-use nix::net::if_::if_nametoindex;
 use std::io;
 
 /// Interface whose traffic is shaped.
@@ -22,9 +21,7 @@ pub(super) struct Interface {
 
 impl Interface {
     pub fn named(name: &str) -> Result<Interface, Error> {
-        let index = if_nametoindex(name)
-            .map_err(|_| Error::new(format!("interface {name}: does not exist; ip link lists all")))?;
-        Ok(Interface { name: name.to_string(), index })
+        Ok(Interface { name: name.to_string(), index: links::index(name)? })
     }
 
     /// Name of the device that carries what arrives. Names have at most 15 characters, those of interfaces may all have.

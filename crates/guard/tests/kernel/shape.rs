@@ -183,7 +183,10 @@ pub fn an_interface_without_a_link_address_is_guarded() -> Result<(), String> {
         let (child, _) = site.start(arguments, ready);
         assert_eq!(end(child, Signal::SIGTERM), "exit status: 0");
     }
-    assert_eq!(site.guard(&["--forward", "lan"]), "airwnd-guard: interface lan: does not exist");
+    assert_eq!(
+        site.guard(&["--forward", "lan"]),
+        "airwnd-guard: interface lan: does not exist; ip link lists all"
+    );
     Ok(())
 }
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Interval over which goodput is drawn, in seconds.
 _MEAN_S = 0.5
 _HEIGHT = 4.0
-# As in `style.LINES`, with a solid line for what is drawn first: colour, marker and dashes each distinguish.
+# Colours of `style`, with a solid line for what is drawn first: colour, marker and dashes each distinguish.
 _SOLID, _DASHED, _DOTTED = "solid", (0, (5, 2)), (0, (1, 1.5))
 _LOOKS = {
     "download": style.Line("#0072B2", "o", _SOLID),

@@ -45,7 +45,7 @@ def html(*, module: str = "", engine: str = "", scenario: str | None = None) -> 
         resources.files("airwnd.scenario.play") / "static",
         resources.files("airwnd.view") / "static",
     )
-    looks = [Look(line.colour, style.DARK[line.colour]) for line in style.LINES[:2]]
+    looks = [Look(colour, style.DARK[colour]) for colour in style.COLOURS[:2]]
     files = [file for file in own.iterdir() if file.name.endswith(".js") and file.name != "worker.js"]
     files += [shared / name for name in SHARED]
     modules = {

@@ -1,4 +1,4 @@
-"""Contents of a plot as plain data, drawn by Matplotlib for print and by Plotly for the page."""
+"""Contents of a plot as plain data, ready to be drawn."""
 
 import math
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ class Line(TypedDict):
 class Chart(TypedDict):
     """A figure. ``categories`` are the labels of groups of bars, whose x are 0, 1, 2, ...
 
-    ``optimal`` are the Pareto-optimal points of a frontier, from left to right.
+    ``lines_label`` is the quantity in which the lines differ; empty: there is one line. ``optimal`` are the Pareto-optimal points of a frontier, from left to right.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Chart(TypedDict):
     y_limits: list[float] | None
     x_ticks: Numbers
     categories: list[str]
+    lines_label: str
     lines: list[Line]
     optimal: list[tuple[float, float]]
     ours: str
@@ -85,6 +86,7 @@ def chart(results: Results, plot: Plot) -> Chart:
         y_limits=list(plot.limits) if plot.limits else None,
         x_ticks=ticks,
         categories=categories,
+        lines_label=plot.lines.label if plot.lines else "",
         lines=lines,
         optimal=optimal(lines) if plot.kind == "frontier" else [],
         ours=_ours(results, plot),

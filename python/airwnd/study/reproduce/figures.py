@@ -22,12 +22,14 @@ _FRONTIER_SIZE = (5.6, 4.2)
 _PAPER_DASHES = (0, (1, 2))
 _MARKER_POINTS = 6.5
 _OPTIMAL: Any = {"color": "#888888", "linewidth": 1.0, "linestyle": (0, (4, 2)), "zorder": 1}
-# Height of a tilted label for each character beyond those for which the figure has space, and their number.
-_PER_CHARACTER_IN, _SHORT = 0.05, 16
+# Height of a tilted label for each of its characters.
+_PER_CHARACTER_IN = 0.04
 # Width of a character, and height of a line, of titles and labels.
 _LETTER_IN, _LINE_IN = 0.072, 0.16
-# Margin beside a legend, and the length of its longest label.
+# Margin beside a legend, and the maximum length of its labels.
 _BESIDE_LEGEND_IN, _LONGEST = 0.2, 44
+# Markers on the border of the axes are not cut off, and take no space beside it.
+_WHOLE_MARKERS: Any = {"clip_on": False, "in_layout": False}
 _HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "++")
 
 
@@ -52,10 +54,9 @@ def draw(chart: Chart) -> "Figure":
 
 
 def _height_of_long_texts(chart: Chart, width_in: float) -> float:
-    """Return the height that a title, a label and categories take beyond a line each."""
+    """Return the height that a title and a label take beyond a line each."""
     lines = [math.ceil(_LETTER_IN * len(text) / width_in) for text in (chart["title"], chart["x_label"])]
-    longest = max((len(category.shortened(each)) for each in chart["categories"]), default=0)
-    return _LINE_IN * sum(max(each - 1, 0) for each in lines) + _PER_CHARACTER_IN * max(longest - _SHORT, 0)
+    return _LINE_IN * sum(max(each - 1, 0) for each in lines)
 
 
 def _scale(axes: "Axes", chart: Chart) -> None:
@@ -73,8 +74,9 @@ def _scale(axes: "Axes", chart: Chart) -> None:
         axes.minorticks_off()
     if chart["categories"]:
         words = list(map(category.shortened, chart["categories"]))
-        axes.set_xticks(range(len(chart["categories"])), list(map(style.literal, words)))
-        style.tilt_labels(axes, max(map(len, words)), len(words))
+        if style.name_categories(axes, range(len(words)), words):
+            figure = style.figure_of(axes)
+            figure.set_figheight(figure.get_figheight() + _PER_CHARACTER_IN * max(map(len, words)))
     if chart["kind"] == "time":
         axes.margins(x=0)
     if chart["y_limits"]:
@@ -95,7 +97,7 @@ def _extended(limits: list[float], data: Any, automatic: tuple[float, float]) ->
 def _draw_line(axes: "Axes", chart: Chart, line: Line, index: int) -> None:
     look = style.line(index, len(chart["lines"]))
     bare = chart["kind"] in {"time", "distribution"}
-    axes.errorbar(
+    drawn = axes.errorbar(
         _numbers(line["x"]),
         _numbers(line["y"]),
         yerr=spread(line["y"], line["low"], line["high"]) if line["low"] else None,
@@ -107,9 +109,12 @@ def _draw_line(axes: "Axes", chart: Chart, line: Line, index: int) -> None:
         elinewidth=0.9,
         zorder=3,
     )
+    if not bare:
+        drawn[0].set(**_WHOLE_MARKERS)
     axes.plot(
         known(line["paper_x"]),
         known(line["paper_y"]),
+        **_WHOLE_MARKERS,
         color=look.colour,
         marker=look.marker,
         markerfacecolor="white",
@@ -206,6 +211,11 @@ def _thin(ends: Any) -> Box:
     return Box(left - 1, bottom - 1, right + 1, top + 1)
 
 
+def _hatch(index: int) -> str:
+    """Return the hatch of bars, another one for each repetition of a colour."""
+    return _HATCHES[(index + index // len(style.COLOURS)) % len(_HATCHES)]
+
+
 def _draw_bars(axes: "Axes", chart: Chart, line: Line, index: int) -> None:
     look = style.line(index, len(chart["lines"]))
     width, shift = bar_place(len(chart["lines"]), index)
@@ -215,7 +225,7 @@ def _draw_bars(axes: "Axes", chart: Chart, line: Line, index: int) -> None:
         width,
         yerr=spread(line["y"], line["low"], line["high"]) if line["low"] else None,
         color=look.colour,
-        hatch=_HATCHES[index % len(_HATCHES)],
+        hatch=_hatch(index),
         edgecolor="white",
         linewidth=0.4,
         error_kw={"elinewidth": 0.9, "capsize": 2},
@@ -224,6 +234,7 @@ def _draw_bars(axes: "Axes", chart: Chart, line: Line, index: int) -> None:
     axes.plot(
         [x + shift for x in known(line["paper_x"])],
         known(line["paper_y"]),
+        **_WHOLE_MARKERS,
         color="#222222",
         marker="D",
         markerfacecolor="white",
@@ -264,8 +275,7 @@ def _legend(chart: Chart, axes: "Axes") -> None:
             continue
         label = style.literal(line["label"])
         if bars:
-            hatch = _HATCHES[index % len(_HATCHES)]
-            lines.append(Patch(facecolor=look.colour, hatch=hatch, edgecolor="white", label=label))
+            lines.append(Patch(facecolor=look.colour, hatch=_hatch(index), edgecolor="white", label=label))
         else:
             marker = "none" if bare else look.marker
             lines.append(entry(label, color=look.colour, marker=marker, linestyle=look.dashes))
@@ -277,31 +287,24 @@ def _legend(chart: Chart, axes: "Axes") -> None:
     )
     ours = entry(chart["ours"], color=grey, marker="none" if bare else "o", linestyle="-" if bare else "none")
     sources = [paper, ours] if any(line["paper_y"] for line in chart["lines"]) else [ours]
-    blank = entry("", linestyle="none")
-    # A legend is filled column by column, and each column is as wide as its widest entry. Lines take at most
-    # two columns; the long entries for paper and ours take the next one.
-    rows = max(2, -(-len(lines) // 2))
-    handles = [*lines, *[blank] * (-len(lines) % rows), *sources, *[blank] * (-len(sources) % rows)]
-    labels = [str(each.get_label()) for each in handles]
-    parts = (labels[start : start + rows] for start in range(0, len(labels), rows))
-    width = sum(axis.entry_width_in(max(map(len, part))) for part in parts)
-    if width <= style.figure_of(axes).get_figwidth():
-        columns = len(handles) // rows
-        axes.figure.legend(
-            handles=handles, loc="outside lower center", ncols=columns, handlelength=3, columnspacing=1
-        )
-    else:
-        _legend_of_long_names(axes, [*lines, *sources])
+    _place_legend(axes, [*lines, *sources], chart["lines_label"])
 
 
-def _legend_of_long_names(axes: "Axes", handles: "Sequence[Line2D | Patch]") -> None:
-    """Draw a legend in as many columns as fit, with long names shortened."""
+def _place_legend(axes: "Axes", handles: "Sequence[Line2D | Patch]", title: str = "") -> None:
+    """Draw a legend below the axes in as many columns as fit, with long names shortened."""
     figure = style.figure_of(axes)
     names = [category.shortened(str(each.get_label()), _LONGEST) for each in handles]
     columns, names = axis.in_columns(names, figure.get_figwidth() - _BESIDE_LEGEND_IN)
-    axis.grow_for_legend(figure, math.ceil(len(names) / columns))
+    axis.grow_for_legend(figure, math.ceil(len(names) / columns) + bool(title))
     figure.legend(
-        handles, names, loc="outside lower center", ncols=columns, handlelength=2.4, columnspacing=1
+        handles,
+        names,
+        loc="outside lower center",
+        title=style.literal(title) or None,
+        alignment="left",
+        ncols=columns,
+        handlelength=2.4,
+        columnspacing=1,
     )
 
 
@@ -316,7 +319,7 @@ def _frontier_legend(chart: Chart, axes: "Axes") -> None:
     if any(line["paper_y"] for line in chart["lines"]):
         handles.append(Line2D([], [], label="paper", **{**hollow, "color": "#222222"}))
     handles.append(Line2D([], [], label="Pareto-optimal", **_OPTIMAL))
-    _legend_of_long_names(axes, handles)
+    _place_legend(axes, handles)
 
 
 def svg(figure: "Figure", name: str) -> str:

@@ -34,6 +34,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from msgspec import Meta, field
 
+from airwnd.plots.axis import name as named
 from airwnd.study.axis import Axis, Level, Where
 from airwnd.study.reader import (
     Entry,
@@ -49,7 +50,6 @@ from airwnd.study.reader import (
 )
 from airwnd.study.reproduce.measure import SAMPLED, Between, Measure, Selection, Value
 from airwnd.study.space import Space
-from airwnd.vocabulary.columns import find
 
 Scale = Literal["linear", "log"]
 
@@ -272,5 +272,6 @@ def _labels(contents: Over | Against | Samples, *, timed: bool) -> tuple[str, st
             return x.label, measure.axis_label
         case Against(x, measure):
             return x.axis_label, measure.axis_label
-    column = find(f"{contents.selection.table}.{contents.selection.column}").title
-    return ("Time (s)", column) if timed else (column, "CDF")
+    words, unit = named(contents.selection.table, contents.selection.column)
+    label = f"{words} ({unit})" if unit else words
+    return ("Time (s)", label) if timed else (label, "CDF")
