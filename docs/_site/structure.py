@@ -123,7 +123,9 @@ def pictures() -> Mapping[str, Graph]:
 
 
 def draw(name: str, graph: Graph) -> None:
-    """Draw an acyclic graph in layers: each part above all parts that it uses."""
+    """Draw an acyclic graph in layers, each part before all parts that it uses: from the top, or from the left if
+    that makes the picture narrower. Parts without dependencies fill the shortest layers.
+    """
     level: dict[str, int] = {}
 
     def depth(part: str) -> int:
@@ -134,22 +136,31 @@ def draw(name: str, graph: Graph) -> None:
     for part in graph:
         depth(part)
     rows = [sorted(part for part in graph if level[part] == each) for each in range(max(level.values()) + 1)]
+    used = frozenset().union(*graph.values())
+    for part in sorted(part for part in graph if not graph[part] and part not in used):
+        rows[0].remove(part)
+        min(reversed(rows), key=len).append(part)
     maximum = max(len(row) for row in rows)
-    at = {
-        part: ((column + 0.5) * maximum / len(row), float(height))
-        for height, row in enumerate(rows)
-        for column, part in enumerate(row)
-    }
-    figure = Figure(figsize=(1.45 * maximum + 0.4, 0.95 * len(rows) + 0.3))
+    # Arrows take more space across layers.
+    pitch = 1.6
+    from_left = pitch * len(rows) < maximum
+
+    def place(column: int, height: int) -> tuple[float, float]:
+        along = (column + 0.5) * maximum / len(rows[height])
+        return (pitch * (len(rows) - height - 0.5), maximum - along - 0.5) if from_left else (along, float(height))
+
+    at = {part: place(column, height) for height, row in enumerate(rows) for column, part in enumerate(row)}
+    columns, lines = (pitch * len(rows), maximum) if from_left else (maximum, len(rows))
+    line_in, begin, end = (0.5, (0.46, 0), (-0.46, 0)) if from_left else (0.95, (0, -0.22), (0, 0.22))
+    figure = Figure(figsize=(1.45 * columns + 0.4, line_in * lines + 0.3))
     axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, maximum), ylim=(-0.6, len(rows) - 0.4))
+    axes.set(xlim=(0, columns), ylim=(-0.6, lines - 0.4))
     axes.axis("off")
     for part, (x, y) in at.items():
-        for used in _without_detours(graph, part):
-            end = at[used]
+        for other in _without_detours(graph, part):
             arrow = FancyArrowPatch(
-                (x, y - 0.22),
-                (end[0], end[1] + 0.22),
+                (x + begin[0], y + begin[1]),
+                (at[other][0] + end[0], at[other][1] + end[1]),
                 arrowstyle="-|>",
                 mutation_scale=9,
                 color="#0072B2",

@@ -14,11 +14,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib as mpl
 import polars as pl
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from airwnd.plots import style
 from airwnd.study.reproduce.design import Experiment
 from airwnd.study.reproduce.measured import FILE, load_measured
 
@@ -76,7 +75,8 @@ class Link:
 def main() -> None:
     """Write the measured part of the page, and the picture."""
     links = [load(HERE / name) for name in LINKS]
-    draw(links)
+    with style.styled(salt="guard-on-links"):
+        draw(links)
     written_page = HERE / "RESULTS.md"
     _, _, by_hand = written_page.read_text(encoding="utf-8").partition(BY_HAND)
     written_page.write_text("\n\n".join([*page(links), BY_HAND]) + by_hand, encoding="utf-8")
@@ -217,10 +217,10 @@ def written(value: float | None, digits: int) -> str:
 
 def draw(links: Sequence[Link]) -> None:
     """Draw throughput relative to none against ping over the base RTT, a panel per link."""
-    figure = Figure(figsize=(11, 5.6), layout="constrained")
+    figure = style.new_figure((style.WIDTHS["page"], 4.2))
     panels = figure.subplots(2, 4, sharey=True, sharex=True).flat
     for link, axes in zip(links, panels, strict=False):
-        axes.set_title(link.title, fontsize=10)
+        axes.set_title(link.title)
         for place in ("receiver", "router"):
             at = {"place": place, "sender": "cubic", "workload": "one"}
             none = link.median("goodput_kbps", guard=NONE, **at)
@@ -233,27 +233,25 @@ def draw(links: Sequence[Link]) -> None:
                 if none is None or goodput is None or p95 is None or base is None:
                     continue
                 face = colour if place == "receiver" else "none"
-                axes.plot(p95 / base, 100 * goodput / none, "o", ms=8, mec=colour, mfc=face, mew=1.6)
+                axes.plot(p95 / base, 100 * goodput / none, "o", ms=5, mec=colour, mfc=face, mew=1.2)
         axes.set_xscale("log")
         axes.set_xticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
         axes.minorticks_off()
-        axes.grid(color="#dddddd", lw=0.6)
     *_, last, _, _, _, legend = figure.axes
     last.tick_params(labelbottom=True)
     legend.axis("off")
     marks = [
-        Line2D([], [], ls="", marker="o", ms=8, color=colour, label=guard_label(links[0], guard))
+        Line2D([], [], ls="", marker="o", ms=5, color=colour, label=guard_label(links[0], guard))
         for guard, colour in COLOURS.items()
     ]
     marks += [
-        Line2D([], [], ls="", marker="o", ms=8, color="#000000", label="on the receiver"),
-        Line2D([], [], ls="", marker="o", ms=8, color="#000000", mfc="none", mew=1.6, label="on a router"),
+        Line2D([], [], ls="", marker="o", ms=5, color="#000000", label="on the receiver"),
+        Line2D([], [], ls="", marker="o", ms=5, color="#000000", mfc="none", mew=1.2, label="on a router"),
     ]
-    legend.legend(handles=marks, loc="center", frameon=False, fontsize=10)
-    figure.supxlabel("95th percentile of ping over the base RTT", fontsize=10)
-    figure.supylabel("Throughput, % of that without a guard", fontsize=10)
-    with mpl.rc_context({"svg.hashsalt": "guard-on-links"}):
-        figure.savefig(DOCS / PICTURE, metadata={"Date": None, "Title": "airwnd guard on links"})
+    legend.legend(handles=marks, loc="center")
+    figure.supxlabel("95th percentile of ping over the base RTT", fontsize=9)
+    figure.supylabel("Throughput, % of that without a guard", fontsize=9)
+    figure.savefig(DOCS / PICTURE, metadata={"Date": None, "Title": "airwnd guard on links"})
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
 from processes import Finished, finished
+
+from airwnd.plots import style
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "experiments/performance/scaling.csv"
@@ -37,10 +37,10 @@ THREADS_RINGS = {"57 cells": 2}
 """Networks that several threads advance."""
 TITLES = {
     "ues": "UEs in 3 cells",
-    "cells": "cells with 3 UEs each",
-    "bandwidth": "MHz",
-    "flows": "flows per UE",
-    "threads": "threads",
+    "cells": "Cells with 3 UEs",
+    "bandwidth": "Bandwidth (MHz)",
+    "flows": "Flows per UE",
+    "threads": "Threads, 57 cells,\nwall-clock time",
 }
 LINEAR = ("bandwidth", "threads")
 COLOURS = {"all cells": "#0072b2", "neighbours": "#d55e00", "57 cells": "#009e73"}
@@ -132,11 +132,11 @@ def measure(program: Path, point: Point, folder: Path) -> dict[str, str]:
 
 def draw(rows: list[dict[str, str]]) -> None:
     """Draw cost and memory along each axis."""
-    figure = Figure(figsize=(13, 5.4), layout="constrained")
+    figure = style.new_figure((style.WIDTHS["page"], 4.0))
     axes = figure.subplots(2, len(TITLES), sharex="col", sharey="row")
     for column, (axis, title) in enumerate(TITLES.items()):
         for line, (name, label) in enumerate(
-            (("cpu_s_per_s", "CPU s per simulated s"), ("memory_mb", "peak memory (MB)"))
+            (("cpu_s_per_s", "CPU s per simulated s"), ("memory_mb", "Peak memory (MB)"))
         ):
             part = axes[line][column]
             for mode, colour in COLOURS.items():
@@ -147,18 +147,19 @@ def draw(rows: list[dict[str, str]]) -> None:
                     if (row["axis"], row["mode"]) == (axis, mode)
                 ]
                 if values:
-                    part.plot(*zip(*values, strict=True), marker="o", markersize=4, color=colour, label=mode)
+                    part.plot(*zip(*values, strict=True), marker="o", markersize=3, color=colour, label=mode)
             part.set(xscale="linear" if axis in LINEAR else "log", yscale="log")
-            part.grid(visible=True, which="major", alpha=0.3)
+            for each in (part.xaxis, part.yaxis):
+                each.set_major_formatter("{x:g}")
             if column == 0:
                 part.set_ylabel(label)
             if axis == "threads":
                 part.set_xticks(sorted({float(row["x"]) for row in rows if row["axis"] == axis}))
         axes[1][column].set_xlabel(title)
-    axes[0][1].legend(title="interference from", fontsize=8, title_fontsize=8)
-    axes[0][-1].legend(title="wall-clock s per simulated s", fontsize=8, title_fontsize=8)
-    with mpl.rc_context({"svg.hashsalt": "scaling"}):
-        figure.savefig(PICTURE, metadata={"Date": None, "Title": "cost and memory of a simulated second"})
+    handles, modes = axes[0][1].get_legend_handles_labels()
+    names = [f"interference from {mode}" for mode in modes]
+    figure.legend(handles, names, loc="outside upper center", ncols=len(names))
+    figure.savefig(PICTURE, metadata={"Date": None, "Title": "cost and memory of a simulated second"})
 
 
 def exponent(rows: list[dict[str, str]]) -> float:
@@ -196,7 +197,8 @@ def main() -> None:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
-    draw(rows)
+    with style.styled(salt="scaling"):
+        draw(rows)
     print(f"cost grows with cells to the power of {exponent(rows):.2f}")
 
 

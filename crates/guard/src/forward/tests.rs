@@ -154,7 +154,7 @@ impl Lab {
             key[port_at..port_at + 2].copy_from_slice(&port.to_be_bytes());
         }
         // The kernel runs tests on the loopback interface.
-        key[36..].copy_from_slice(&if_nametoindex("lo").expect("an interface").to_ne_bytes());
+        key[36..].copy_from_slice(&links::index("lo").expect("an interface").to_ne_bytes());
         key
     }
 
