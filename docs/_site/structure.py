@@ -123,8 +123,10 @@ def pictures() -> Mapping[str, Graph]:
 
 
 def draw(name: str, graph: Graph) -> None:
-    """Draw an acyclic graph in layers, each part before all parts that it uses: from the top, or from the left if
-    that makes the picture narrower. Parts without dependencies fill the shortest layers.
+    """Draw an acyclic graph in layers: each part before all parts that it uses.
+
+    The first layer is at the top, or on the left if that makes the picture narrower. Parts without
+    dependencies fill the shortest layers.
     """
     level: dict[str, int] = {}
 
@@ -147,7 +149,11 @@ def draw(name: str, graph: Graph) -> None:
 
     def place(column: int, height: int) -> tuple[float, float]:
         along = (column + 0.5) * maximum / len(rows[height])
-        return (pitch * (len(rows) - height - 0.5), maximum - along - 0.5) if from_left else (along, float(height))
+        return (
+            (pitch * (len(rows) - height - 0.5), maximum - along - 0.5)
+            if from_left
+            else (along, float(height))
+        )
 
     at = {part: place(column, height) for height, row in enumerate(rows) for column, part in enumerate(row)}
     columns, lines = (pitch * len(rows), maximum) if from_left else (maximum, len(rows))

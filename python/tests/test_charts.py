@@ -146,7 +146,7 @@ def results(tmp_path: Path) -> Results:
         ),
     }
     readings = Readings(("queue", "method"), values, samples)
-    return Results(experiment, Effort.of(experiment, None, quick=False), readings, 12, 4.0, 1.0, 0, 1)
+    return Results(experiment, Effort.of(experiment, None, quick=False), readings, None, 1)
 
 
 def drawn(results: Results, name: str) -> Chart:

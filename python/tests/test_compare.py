@@ -89,7 +89,7 @@ def test_a_group_is_compared_in_the_columns_that_it_has(data: Sweep) -> None:
     found = data.compare(KEY, group=group, where={OTHER: 2})
     assert [(each.column, each.value) for each in found] == [
         (column, cc)
-        for column in ("goodput_kbps", "delay_ms_mean", "delay_ms_p95", "pdf_percent")
+        for column in ("goodput_kbps", "delay_ms_mean", "delay_ms_p95", "on_time_percent", "pdf_percent")
         for cc in ("cubic", "vegas")
     ]
     rows = data.flows.filter((pl.col(OTHER) == 2) & (pl.col(KEY) == "vegas"))
@@ -119,6 +119,7 @@ def test_two_seeds_have_no_interval(data: Sweep) -> None:
         (["--by", KEY, "--where", "ue[0].count"], "--where ue[0].count: expected KEY=VALUE"),
         (["--by", KEY, "--where", "ue[0].count=7"], "no such value; there are 1, 2"),
         (["--by", KEY, "--group", "up"], "no group `up`"),
+        (["--by", KEY, "--column", "fct_s"], "column fct_s: no run has a value"),
     ],
 )
 def test_an_error_of_a_comparison_is_one_line(
@@ -139,6 +140,24 @@ def test_the_command_prints_what_python_returns(cli: Cli, folder: Path, data: Sw
     found = data.compare(KEY)
     assert [each["mean"]["mean"] for each in printed["differences"]] == [each.mean.mean for each in found]
     assert printed["differences"][0]["difference"] is None
+
+
+def test_columns_of_a_newcomer_are_compared_where_they_have_values(tmp_path: Path, cli: Cli) -> None:
+    scenario = Scenario.from_dict(
+        {
+            "duration": "2s",
+            "link": [{"rate": "10Mbps", "delay": "20ms"}],
+            "ue": [{}],
+            "flow": [{"traffic": {"kind": "transfer", "size": "500kB"}}],
+        }
+    )
+    sweep(scenario, grid={KEY: ["cubic", "newreno"]}, seeds=3, out=tmp_path / "out")
+    found = Sweep.load(tmp_path / "out").compare()
+    columns = list(dict.fromkeys(each.column for each in found))
+    assert columns == ["goodput_kbps", "fct_s", "delay_ms_mean", "delay_ms_p95", "loss_percent", "jain"]
+    text = cli("compare", tmp_path / "out").stdout
+    assert "completion time, s" in text
+    assert "No difference: goodput, kbit/s (mean 2,000.0); Jain's index (mean 1.0000)" in text
 
 
 def points(axes: Axes) -> dict[str, tuple[float, float]]:

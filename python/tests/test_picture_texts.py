@@ -122,7 +122,7 @@ def problems(figure: Figure) -> list[str]:
 
 
 def unclear_lines(figure: Figure) -> list[str]:
-    """Return legends with two entries that look the same, and markers that are cut off by the axes' border."""
+    """Return legends with entries that look the same, and markers that are cut off by the axes' border."""
     found = []
     for legend in (*figure.legends, *filter(None, (axes.get_legend() for axes in figure.axes))):
         looks = [look(handle) for handle in legend.legend_handles]
@@ -297,6 +297,10 @@ def test_charts_of_reproductions(kind: str, lines: int, tmp_path: Path) -> None:
         figure = figures.draw(chart)
         check(figure)
         assert figures.svg(figure, "a").startswith("<?xml")
+    axes, legend = figure.axes[0], figure.legends[0]
+    assert " ".join(legend.get_title().get_text().split()) == ("" if kind == "frontier" else WORDS)
+    gap_px = axes.xaxis.label.get_window_extent().y0 - legend.get_window_extent().y1
+    assert gap_px < 20, "no space is left empty"
     assert chart == before, "texts of the page are whole"
     save(figure, tmp_path / "chart.png")
     assert not problems(figure), "nor at the resolution of a file"

@@ -407,7 +407,7 @@ def made_up(experiment: Experiment) -> Results:
         for plot in experiment.plots
         if isinstance(plot.contents, Samples)
     }
-    return Results(experiment, effort, Readings(tuple(keys), values, samples), len(rows), 1.0, 1.0, 0, 1)
+    return Results(experiment, effort, Readings(tuple(keys), values, samples), None, 1)
 
 
 @pytest.mark.nightly

@@ -275,7 +275,8 @@ def test_seeds_are_added_where_a_claim_needs_them(uncertain: Path, tmp_path: Pat
     assert (found.runs, found.max_seeds) == (9 + most, most)
     again = decided(uncertain, tmp_path / "out", Decide(24))
     assert again.readings.values.equals(found.readings.values)
-    assert again.reused == found.runs, "the same command repeats nothing"
+    assert again.swept is not None
+    assert again.swept.reused == found.runs, "the same command repeats nothing"
 
 
 def test_nothing_is_added_without_need_or_time(uncertain: Path, folder: Path, tmp_path: Path) -> None:

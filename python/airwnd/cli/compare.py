@@ -29,8 +29,8 @@ from airwnd.cli.options import pairs
     metavar="COLUMN",
     multiple=True,
     shell_complete=completion.columns("totals", "flows"),
-    help="Column of runs.parquet or flows.parquet; may be repeated. Default: goodput, delay, losses, and "
-    "without --group fairness.",
+    help="Column of runs.parquet or flows.parquet; may be repeated. Default: goodput, completion "
+    "time, delay, packets on time, losses, and without --group fairness, where they have values.",
 )
 @click.option(
     "--group", metavar="ID", shell_complete=completion.groups, help="Group of flows; default: all flows."

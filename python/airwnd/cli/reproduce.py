@@ -305,11 +305,11 @@ def _summarise(done: "list[Results]", pool: "Workers", out: Path, index: Path) -
         terminal.show(done[0], console())
     else:
         terminal.show_verdicts(done, console())
-    runs, reused = sum(each.runs for each in done), sum(each.reused for each in done)
-    elapsed = seconds_text(sum(each.elapsed_s for each in done))
-    took = f"{elapsed} {workers_text(pool)}{earlier_text(reused)}"
+    ran = [each.swept for each in done if each.swept]
+    elapsed = seconds_text(sum(each.elapsed_s for each in ran))
+    took = f"{elapsed} {workers_text(pool)}{earlier_text(sum(each.reused for each in ran))}"
     click.echo()
-    click.echo(f"{runs} runs of {count_text(len(done), 'experiment')} in {took}")
+    click.echo(f"{sum(each.runs for each in done)} runs of {count_text(len(done), 'experiment')} in {took}")
     terminal.show_counts(done, console())
     still_open = [
         result.claim.id

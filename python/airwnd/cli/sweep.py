@@ -176,8 +176,10 @@ def _judge(
         results = runner.reproduce(experiment, effort, out, pool, update, force=force)
         page = report.write_alone(results, out)
     terminal.show(results, console())
-    took = f"{seconds_text(results.elapsed_s)} {workers_text(pool)}"
-    click.echo(f"{counted(results.runs, 'run')} in {took}{earlier_text(results.reused)}")
+    if results.swept is None:
+        raise AssertionError("the experiment is not measured")
+    took = f"{seconds_text(results.swept.elapsed_s)} {workers_text(pool)}"
+    click.echo(f"{counted(results.runs, 'run')} in {took}{earlier_text(results.swept.reused)}")
     _show_files(out, has_series=experiment.series is not None)
     click.echo(f"page: {page}")
 

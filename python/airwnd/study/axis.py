@@ -52,7 +52,6 @@ file.
 """
 
 import dataclasses
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -80,6 +79,7 @@ from airwnd.study.reader import (
 )
 from airwnd.support.arguments import SEVERAL
 from airwnd.support.errors import InputError
+from airwnd.text.quantities import number_and_unit
 from airwnd.vocabulary.columns import tables
 
 Rows = Mapping[str, tuple[Any, ...]]
@@ -91,7 +91,6 @@ Where = Annotated[
 ]
 
 _OPENING, _CLOSING, _QUOTES = "[{", "]}", "\"'"
-_NUMBER = re.compile(r"([-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)\s*(\D*)")
 
 
 class Level(Entry, frozen=True):
@@ -261,11 +260,10 @@ class Axis:
 
         ``None``: the levels are words.
         """
-        matches = [_NUMBER.fullmatch(level.name) for level in self.levels]
-        found = [match for match in matches if match]
-        if len(found) < len(matches) or len({match[2] for match in found}) > 1:
+        found = [part for level in self.levels if (part := number_and_unit(level.name))]
+        if len(found) < len(self.levels) or len({unit for _, unit in found}) > 1:
             return None
-        numbers = tuple(float(match[1]) for match in found)
+        numbers = tuple(float(number) for number, _ in found)
         return numbers if max(map(abs, numbers)) <= LARGEST else None
 
     @classmethod

@@ -14,9 +14,10 @@ from airwnd.support.errors import InputError
 if TYPE_CHECKING:
     from airwnd.results.sweep import SweepData
 
-# Columns that are compared by default. Losses of links and radio, and fairness, are results of a whole run.
-_COLUMNS = ("goodput_kbps", "delay_ms_mean", "delay_ms_p95", "loss_percent", "jain")
-_COLUMNS_OF_GROUP = ("goodput_kbps", "delay_ms_mean", "delay_ms_p95", "pdf_percent")
+# Columns that are compared by default, where they have values. Losses of links and radio, and fairness, are
+# results of a whole run.
+_FIRST = ("goodput_kbps", "fct_s", "delay_ms_mean", "delay_ms_p95", "on_time_percent")
+_COLUMNS, _COLUMNS_OF_GROUP = (*_FIRST, "loss_percent", "jain"), (*_FIRST, "pdf_percent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +75,16 @@ def compare(  # noqa: PLR0913 (keywords of a public function)
     for column in columns or (_COLUMNS if group is None else _COLUMNS_OF_GROUP):
         taken = values_of(sweep, column, group)
         rows = only(sweep, taken.rows, where or {}).drop_nulls("value")
+        if rows.is_empty():
+            if columns is None:
+                continue
+            raise InputError(f"column {column}: no run has a value")
         if len(keys) > 1:
             rows = rows.with_columns(_joined(rows, keys).alias(by))
         there = rows[by].unique(maintain_order=True).to_list()
         meant = there if to is None else named(there, to)
         if not meant:
-            known = ", ".join(map(plain, there)) or "none with values"
-            raise InputError(f"to {plain(to)}: not a value of {by}; there are {known}")
+            raise InputError(f"to {plain(to)}: not a value of {by}; there are {', '.join(map(plain, there))}")
         reference = meant[0]
         settings = rows.select(others).unique(maintain_order=True).to_dicts() if others else [{}]
         for setting in settings:

@@ -13,6 +13,8 @@ from airwnd.vocabulary.columns import tables
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from airwnd.vocabulary.columns import Column as Described
+
 
 def show(found: Sequence[Difference]) -> None:
     """Print a table for each column and combination of the other keys."""
@@ -25,8 +27,17 @@ def show(found: Sequence[Difference]) -> None:
             shown = (f"{key} = {names[key][value]}" for key, value in setting)
             print_wrapped(plain(", ".join(shown)), out, "bold")
         rows = [each for each in found if tuple(each.setting.items()) == setting]
+        alike: list[str] = []
         for name in {(each.table, each.column): None for each in rows}:
-            _show(name, [each for each in rows if (each.table, each.column) == name], values, out)
+            of_column = [each for each in rows if (each.table, each.column) == name]
+            differences = [each.difference for each in of_column if each.difference]
+            if differences and all(each.low == each.high == 0 for each in differences):
+                mean = number(of_column[0].mean.mean, _column(name).digits)
+                alike.append(f"{_label(name)} (mean {mean})")
+            else:
+                _show(name, of_column, values, out)
+        if alike:
+            print_wrapped(f"No difference: {'; '.join(alike)}", out)
     print_wrapped(
         "Differences from the first row, run by run with the same seed, with the 95 % confidence interval of "
         "their mean (Student's t). *: it excludes zero.",
@@ -38,8 +49,7 @@ def show(found: Sequence[Difference]) -> None:
 def _show(
     name: tuple[str, str], rows: Sequence[Difference], values: Mapping[object, str], out: "Console"
 ) -> None:
-    declared = tables()[name[0]].columns[name[1]]
-    unit = f", {declared.shown_unit}" if declared.shown_unit else ""
+    declared = _column(name)
 
     def shown(value: float) -> str:
         return number(value, declared.digits)
@@ -55,7 +65,7 @@ def _show(
     ]
     sheet(
         [
-            Column(f"{declared.label}{unit}", [plain(values[each.value]) for each in rows], is_name=True),
+            Column(_label(name), [plain(values[each.value]) for each in rows], is_name=True),
             Column("mean", [shown(each.mean.mean) for each in rows]),
             Column("difference", ["" if found is None else shown(found.mean) for found in differences]),
             Column("95 % CI", intervals, rank=1, key="low, high"),
@@ -63,6 +73,15 @@ def _show(
         ],
         out,
     )
+
+
+def _column(name: tuple[str, str]) -> "Described":
+    return tables()[name[0]].columns[name[1]]
+
+
+def _label(name: tuple[str, str]) -> str:
+    column = _column(name)
+    return f"{column.label}, {column.shown_unit}" if column.shown_unit else column.label
 
 
 def encoded(each: Difference) -> dict[str, object]:

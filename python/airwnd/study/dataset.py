@@ -1,7 +1,6 @@
 """Data set of a study: a row per run, a row per flow and run, and a manifest that describes them."""
 
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +18,7 @@ from airwnd.study.space import ABSENT, Setting
 from airwnd.support.errors import InputError
 from airwnd.support.files import write_atomically
 from airwnd.support.manifests import FILE, differences, parsed
-
-_QUANTITY = re.compile(r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*)")
+from airwnd.text.quantities import number_and_unit
 
 # Maximum number of rows held as Python objects; a sweep may have millions of rows.
 _CHUNK = 1000
@@ -240,10 +238,10 @@ def _columns(key: str, texts: Sequence[str | None]) -> dict[str, pl.Series]:
     meant = {text: plain(text) for text in values}
     columns = {key: _series(texts, meant)}
     words = {text: value for text, value in meant.items() if isinstance(value, str)}
-    matches = {text: match for text, value in words.items() if (match := _QUANTITY.fullmatch(value))}
-    units = {match[2] for match in matches.values()}
-    if len(matches) == len(values) and len(units) == 1:
-        numbers = {text: plain(match[1].removeprefix("+")) for text, match in matches.items()}
+    parts = {text: found for text, value in words.items() if (found := number_and_unit(value)) and found[1]}
+    units = {unit for _, unit in parts.values()}
+    if len(parts) == len(values) and len(units) == 1:
+        numbers = {text: plain(number.removeprefix("+")) for text, (number, _) in parts.items()}
         columns[f"{key} [{units.pop()}]"] = _series(texts, numbers)
     return columns
 

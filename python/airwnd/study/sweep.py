@@ -465,8 +465,8 @@ class Sweep(SweepData):
             Value that the others are compared to, or combination, as in ``"prague, dualpi2"``; ``None``: the
             first.
         columns
-            Columns of `runs`, or of `flows`, as for :meth:`plot`; ``None``: goodput, delay and losses, and
-            without `group` fairness.
+            Columns of `runs`, or of `flows`, as for :meth:`plot`; ``None``: goodput, completion time,
+            delay, packets on time and losses, and without `group` fairness, where they have values.
         group
             Group of flows; ``None``: all flows.
         where

@@ -1,6 +1,21 @@
-"""Formatting of quantities, shared by terminal, pictures and pages."""
+"""Quantities as text, shared by terminal, pictures and pages."""
 
+import re
 from collections.abc import Iterable
+
+_QUANTITY = re.compile(r"([-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)\s*(\D*)")
+
+
+def number_and_unit(text: str) -> tuple[str, str] | None:
+    """Split a quantity; a pure number has no unit, and other texts are no quantity.
+
+    Examples
+    --------
+    >>> number_and_unit("10 ms"), number_and_unit("-2.5e3"), number_and_unit("drop-tail")
+    (('10', 'ms'), ('-2.5e3', ''), None)
+    """
+    found = _QUANTITY.fullmatch(text)
+    return found and (found[1], found[2])
 
 
 def counted(number: int, what: str) -> str:

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from airwnd.study.evaluate.suite import CANDIDATE, ScenarioEntry, Suite
 from airwnd.support.errors import InputError
+from airwnd.text.quantities import number_and_unit
 
 _VALUE = re.compile(r"[0-9a-f]{32,256}")
-_QUANTITY = re.compile(r"([0-9.]+)([A-Za-z]+)")
 _WHOLE = {
     "bps": {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9},
     "B": {"B": 1, "kB": 10**3, "MB": 10**6, "KiB": 2**10, "MiB": 2**20},
@@ -104,10 +104,10 @@ def _scaled(given: Any, factor: float) -> Any:
     """Return a quantity, or a number of packets, times a factor."""
     if isinstance(given, int) and not isinstance(given, bool):
         return max(round(given * factor), min(given, _MIN_PACKETS))
-    match = _QUANTITY.fullmatch(given) if isinstance(given, str) else None
-    if match is None:
+    parts = number_and_unit(given) if isinstance(given, str) else None
+    if parts is None or not parts[1]:
         return given
-    number, unit = float(match[1]) * factor, match[2]
+    number, unit = float(parts[0]) * factor, parts[1]
     for whole, units in _WHOLE.items():
         if unit in units:
             # Rates and sizes are whole numbers of bits per second and bytes.

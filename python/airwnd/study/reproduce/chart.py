@@ -41,7 +41,8 @@ class Line(TypedDict):
 class Chart(TypedDict):
     """A figure. ``categories`` are the labels of groups of bars, whose x are 0, 1, 2, ...
 
-    ``lines_label`` is the quantity in which the lines differ; empty: there is one line. ``optimal`` are the Pareto-optimal points of a frontier, from left to right.
+    ``lines_label`` is the quantity in which the lines differ; empty: there is one line. ``optimal`` are the
+    Pareto-optimal points of a frontier, from left to right.
     """
 
     name: str

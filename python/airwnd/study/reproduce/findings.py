@@ -197,6 +197,7 @@ class Findings(TypedDict):
 def gather(results: Results) -> Findings:
     """Convert the results of a reproduction to the form in which they are shown."""
     experiment, effort, space = results.experiment, results.effort, results.experiment.space
+    swept = results.swept
     return Findings(
         format=FORMAT,
         engine=_native.ENGINE,
@@ -216,9 +217,9 @@ def gather(results: Results) -> Findings:
         quick=_changes(effort.changes) if effort.quick else None,
         changed=list(effort.overrides),
         duration=str(experiment.base(effort.changes).resolved["duration"]),
-        simulation_s=results.simulation_s,
-        elapsed_s=results.elapsed_s,
-        reused=results.reused,
+        simulation_s=swept.simulation_s if swept else 0.0,
+        elapsed_s=swept.elapsed_s if swept else 0.0,
+        reused=swept.reused if swept else 0,
         jobs=results.jobs,
         axes=[
             AxisText(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from airwnd.study.axis import Axis
+from airwnd.text.quantities import number_and_unit
 
 SetUp = Mapping[str, str]
 """A level of each open axis that exists in the set-up."""
@@ -20,7 +21,6 @@ _FEW = 4
 """Maximum number of axes for which all orders are tried: 24 orders."""
 
 _LABEL = re.compile(r"(.*\S)\s*\(([^()]+)\)")
-_QUANTITY = re.compile(r"([-+]?\d+(?:\.\d+)?)\s*(\D*)")
 
 
 def describe(chosen: Collection[SetUp], every: Collection[SetUp], axes: Sequence[Axis]) -> str:
@@ -73,8 +73,8 @@ def levels_text(axis: Axis, names: Collection[str]) -> str:
 
 
 def _level_text(label: str, unit: str) -> str:
-    match = _QUANTITY.fullmatch(label)
-    return f"{match[1]} {unit}" if unit and match and match[2] in ("", unit) else label
+    parts = number_and_unit(label)
+    return f"{parts[0]} {unit}" if unit and parts and parts[1] in ("", unit) else label
 
 
 def _orders(axes: Sequence[Axis]) -> list[Sequence[Axis]]:

@@ -99,14 +99,8 @@ class Results:
     ----------
     readings
         Readings from the runs of each setting and seed.
-    runs
-        Number of runs: settings times seeds, where settings with the same scenario share their runs.
-    simulation_s
-        Total wall-clock time of all runs, including reused ones, in seconds.
-    elapsed_s
-        Wall-clock time of this call, in seconds.
-    reused
-        Number of runs reused from the store.
+    swept
+        The runs; ``None``: the experiment is measured.
     jobs
         Number of concurrent runs; ``None``: unknown.
     """
@@ -114,14 +108,19 @@ class Results:
     experiment: Experiment
     effort: Effort
     readings: Readings
-    runs: int
-    simulation_s: float
-    elapsed_s: float
-    reused: int
+    swept: Swept | None
     jobs: int | None
 
     def __repr__(self) -> str:
         return f"<Results of {self.experiment.name}: {self.runs} runs with {self.effort.seeds} seeds>"
+
+    @property
+    def runs(self) -> int:
+        """Number of runs or measurements; settings with the same scenario share their runs."""
+        if self.swept:
+            return self.swept.fresh + self.swept.reused
+        measured = self.experiment.measured
+        return measured.values.filter(measured.values["seed"] <= self.effort.seeds).height if measured else 0
 
     def values(self, setting: Setting, measure: Measure) -> list[float]:
         """Return the value of a measure for each seed."""
@@ -255,7 +254,7 @@ class _Reading:
         self._jobs = jobs
         self._gathering = Gathering(experiment)
         self._latest: tuple[Stored, Tables] | None = None
-        self._found: tuple[Swept, Results] | None = None
+        self._found: Results | None = None
 
     def add(self, setting: Setting, seed: int, run: Stored) -> None:
         """Read a run of a setting; settings that share a run share its tables."""
@@ -265,19 +264,15 @@ class _Reading:
 
     def results(self, swept: Swept) -> Results:
         """Return the results of all runs so far."""
-        if self._found is None or self._found[0] is not swept:
-            results = Results(
+        if self._found is None or self._found.swept is not swept:
+            self._found = Results(
                 experiment=self._experiment,
                 effort=self._effort,
                 readings=self._gathering.readings(),
-                runs=swept.fresh + swept.reused,
-                simulation_s=swept.simulation_s,
-                elapsed_s=swept.elapsed_s,
-                reused=swept.reused,
+                swept=swept,
                 jobs=self._jobs,
             )
-            self._found = swept, results
-        return self._found[1]
+        return self._found
 
     def further(self, swept: Swept) -> Mapping[Setting, int]:
         """Return the number of seeds of the settings that open claims need; empty: none, or the end."""
@@ -315,9 +310,6 @@ def _measured(experiment: Experiment, measured: Measured, effort: Effort) -> Res
         experiment=experiment,
         effort=effort,
         readings=Readings(axes, values.with_columns(pl.col(names).fill_null(math.nan)), {}),
-        runs=measured.values.filter(pl.col("seed") <= effort.seeds).height,
-        simulation_s=0.0,
-        elapsed_s=0.0,
-        reused=0,
+        swept=None,
         jobs=None,
     )
