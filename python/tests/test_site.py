@@ -107,6 +107,24 @@ def test_a_browser_needs_no_network(site: Path, open_page: OpenPage) -> None:
     search.evaluate("localStorage.clear(); sessionStorage.clear()")
 
 
+def test_pictures_are_dark_on_a_dark_page(tmp_path: Path, open_page: OpenPage) -> None:
+    sheet, picture = (ROOT / "docs" / name for name in ("_site/static/site.css", "img/cdf.svg"))
+    path = tmp_path / "page.html"
+    image = f'<div class="content"><img src="{picture.as_uri()}"></div>'
+    path.write_text(f'<link rel="stylesheet" href="{sheet.as_uri()}"><body>{image}</body>')
+    page = open_page(path)
+    for scheme, theme, is_dark in (
+        ("light", "auto", False),
+        ("light", "dark", True),
+        ("dark", "auto", True),
+        ("dark", "light", False),
+    ):
+        page.emulate_media(color_scheme=scheme)
+        page.evaluate("theme => (document.body.dataset.theme = theme)", theme)
+        found = page.evaluate("getComputedStyle(document.images[0]).filter")
+        assert (found != "none") == is_dark, (scheme, theme)
+
+
 @pytest.mark.nightly
 def test_every_public_name_is_in_the_reference(site: Path, pages: dict[Path, Page]) -> None:
     anchors = pages[site / "docs" / "python-api.html"].anchors
