@@ -25,18 +25,32 @@ def main() -> None:
 
 
 def drawn(page: str) -> dict[str, bytes]:
-    """Write each scenario of a page, run its commands, and return the pictures that it shows, by name."""
+    """Write each scenario of a page, run its commands, and return the pictures that it shows, by name.
+
+    Commands that no shown picture needs are left out: some are examples without their files.
+    """
     text = (DOCS / "how-to" / page).read_text(encoding="utf-8")
     shown = re.findall(r"\]\(\.\./img/([\w.-]+)\)", text)
     with TemporaryDirectory() as folder:
         for name, scenario in _SCENARIO.findall(text):
             Path(folder, name).write_text(scenario, encoding="utf-8")
-        for words in map(shlex.split, _COMMAND.findall("".join(_SHELL.findall(text)))):
-            if words[0] in ("run", "sweep") or any(word in shown for word in words):
-                command = [sys.executable, "-I", "-m", "airwnd", *words]
-                quiet = subprocess.DEVNULL
-                subprocess.run(command, cwd=folder, check=True, stdout=quiet)  # noqa: S603 (of our own page)
+        for words in needed(text, shown):
+            command = [sys.executable, "-I", "-m", "airwnd", *words]
+            quiet = subprocess.DEVNULL
+            subprocess.run(command, cwd=folder, check=True, stdout=quiet)  # noqa: S603 (of our own page)
         return {picture: Path(folder, picture).read_bytes() for picture in shown}
+
+
+def needed(text: str, shown: list[str]) -> list[list[str]]:
+    """Return the commands of a page that draw these pictures, and those that write the folders of their data."""
+    commands = list(map(shlex.split, _COMMAND.findall("".join(_SHELL.findall(text)))))
+    drawing = [words for words in commands if any(word in shown for word in words)]
+    folders = {word for words in drawing for word in words}
+    return [
+        words
+        for words in commands
+        if words in drawing or ("--out" in words and words[words.index("--out") + 1] in folders)
+    ]
 
 
 if __name__ == "__main__":

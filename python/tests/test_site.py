@@ -176,6 +176,12 @@ def test_the_outputs_are_up_to_date(path: Path) -> None:
     assert script("notebooks").run(path) == path.read_text(encoding="utf-8")
 
 
+def test_pictures_of_a_page_need_no_other_commands() -> None:
+    text = (ROOT / "docs/how-to/sweep.md").read_text(encoding="utf-8")
+    commands = script("pictures").needed(text, ["windows.svg"])
+    assert [(words[0], words[-1]) for words in commands] == [("sweep", "windows"), ("plot", "windows.svg")]
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("page", script("pictures").PAGES)
 def test_the_pictures_of_a_page_are_those_of_its_commands(page: str) -> None:
