@@ -122,9 +122,12 @@ def problems(figure: Figure) -> list[str]:
 
 
 def unclear_lines(figure: Figure) -> list[str]:
-    """Return legends with entries that look the same, and markers that are cut off by the axes' border."""
+    """Return legends that leave the picture or have entries that look the same, and markers that are cut off by the axes' border."""
     found = []
     for legend in (*figure.legends, *filter(None, (axes.get_legend() for axes in figure.axes))):
+        box, canvas = legend.get_window_extent(), figure.bbox.padded(TOLERANCE_PX)
+        if box.x0 < canvas.x0 or box.x1 > canvas.x1 or box.y0 < canvas.y0 or box.y1 > canvas.y1:
+            found.append(f"legend with {legend.get_texts()[0].get_text()!r} leaves the picture")
         looks = [look(handle) for handle in legend.legend_handles]
         found += [f"entries of a legend look the same: {each}" for each in {*looks} if looks.count(each) > 1]
     for axes in figure.axes:

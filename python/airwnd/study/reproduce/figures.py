@@ -70,7 +70,8 @@ def _scale(axes: "Axes", chart: Chart) -> None:
                 each.set_major_locator(LogLocator(subs=(1, 2, 5)))
                 each.set_minor_locator(NullLocator())
     if chart["x_ticks"]:
-        axes.set_xticks(known(chart["x_ticks"]))
+        ticks = known(chart["x_ticks"])
+        axes.set_xticks(ticks, [f"{tick:.10g}" for tick in ticks])
         axes.minorticks_off()
     if chart["categories"]:
         words = list(map(category.shortened, chart["categories"]))
