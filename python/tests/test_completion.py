@@ -60,6 +60,8 @@ BASH = shutil.which("bash") or "bash"
         (["airwnd", "link", "--queue", "cod"], ["plain,codel"]),
         (["airwnd", "link", "--loss-up", "pack"], ["plain,packet-error"]),
         (["airwnd", "run", "busy.toml", "--set", "rlc.mode="], ["plain,rlc.mode=am", "plain,rlc.mode=um"]),
+        (["airwnd", "run", "busy.toml", "--set", "flow[0].cc.be"], ["plain,flow[0].cc.beta"]),
+        (["airwnd", "run", "busy.toml", "--set", "flow[0].cc=cu"], ["plain,flow[0].cc=cubic"]),
         (["airwnd", "run", "busy.toml", "--set", "flow[call].cc=cu"], ["plain,flow[call].cc=cubic"]),
         (["airwnd", "run", "busy.toml", "--set", "flow[call].cc", "=", "cu"], ["plain,cubic"]),
         (["airwnd", "sweep", "busy.toml", "--grid", "mac.scheduler=pf,ps"], ["plain,mac.scheduler=pf,pss"]),

@@ -15,7 +15,8 @@ class Key:
     Attributes
     ----------
     path
-        The key with the sections above it; an entry of a list by its id or name, otherwise by its index.
+        The key with the sections above it; an entry of a list by its id or name, or by its index if it has
+        none, or if the typed text has the index.
     level
         Level of the key, or of a section above it if that concerns fewer readers.
     words
@@ -58,8 +59,10 @@ def _section(name: str, path: str, level: Level, written: object, begun: str) ->
             if begun.startswith(f"{at}."):
                 yield from _algorithm(key, at, lower, below)
         elif sections()[inner].heading.startswith("[["):
-            for entry, content in _entries(below):
-                yield from _section(inner, f"{at}[{entry}]", lower, content, begun)
+            for index, (entry, content) in enumerate(_entries(below)):
+                # An entry with a name is also selected by its index.
+                shown = index if begun.startswith(f"{at}[{index}]") else entry
+                yield from _section(inner, f"{at}[{shown}]", lower, content, begun)
         else:
             yield from _section(inner, at, lower, below, begun)
     if name == "link":
