@@ -141,6 +141,15 @@ def test_the_command_prints_what_python_returns(cli: Cli, folder: Path, data: Sw
     assert printed["differences"][0]["difference"] is None
 
 
+def test_the_command_names_the_groups_that_it_compares_together(cli: Cli, tmp_path: Path) -> None:
+    out = tmp_path / "data"
+    flows = [{"id": "download"}, {"id": "call", "traffic": {"kind": "cbr", "rate": "100kbps"}}]
+    scenario = Scenario.from_toml(SMALL).with_(duration="200ms", flow=flows)
+    sweep(scenario, grid={"flow[download].cc": ["cubic", "vegas"]}, seeds=2, out=out)
+    assert "Over all flows: download, call." in cli("compare", out).stdout
+    assert "Flows of call." in cli("compare", out, "--group", "call").stdout
+
+
 def points(axes: Axes) -> dict[str, tuple[float, float]]:
     found = {}
     for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
