@@ -246,7 +246,7 @@ def test_the_demo_shows_when_the_minimum_rtt_was_measured_again(cli_process: Cli
     if lines := missing():
         pytest.skip("; ".join(lines))
     picture = tmp_path / "demo.svg"
-    done = cli_process("guard", "demo", "--rwnd", "drwa", "--seconds", "34", "--out", str(picture))
+    done = cli_process("guard", "demo", "--rwnd", "drwa", "--seconds", "45", "--out", str(picture))
     assert done.returncode == 0, done.stderr
     assert "<!-- minimum RTT measured again -->" in picture.read_text(encoding="utf-8")
     rates = {line[:14].strip(): float(line.split()[-3]) for line in done.stdout.splitlines()[2:4]}
