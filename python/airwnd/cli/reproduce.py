@@ -173,7 +173,8 @@ def reproduce(
             report.write(done[-1], out)
     # Reproductions of other experiments may write into the same folder; the last of them has all results.
     with locked(out, wait=True):
-        index = report.write_pages(out, papers)
+        published = None if settings else search.published(report.LIKELIEST)
+        index = report.write_pages(out, papers, published)
     _summarise(done, pool, out, index)
 
 
@@ -195,6 +196,7 @@ def _search(
     progress: bool | None,
 ) -> None:
     """Search for the likeliest set-up of each paper, and print where the results are."""
+    from airwnd.study.reproduce import report as pages
     from airwnd.study.reproduce.design import Experiment
     from airwnd.study.reproduce.likeliest import report, terminal
     from airwnd.study.reproduce.likeliest.judged import judgements
@@ -230,8 +232,8 @@ def _search(
         terminal.show(reports[-1], console())
         click.echo(f"page: {page}")
     if reports:
-        write_atomically(out / report.ALL, report.claims_csv(reports))
-        click.echo(f"claims: {out / report.ALL}")
+        write_atomically(out / pages.LIKELIEST, report.claims_csv(reports))
+        click.echo(f"claims: {out / pages.LIKELIEST}")
 
 
 # Length of the readable part of a folder's name.

@@ -17,7 +17,7 @@ from airwnd.study.reproduce.chart import Chart, chart
 from airwnd.study.reproduce.claims import CheckResult, ClaimResult, Finding
 from airwnd.study.reproduce.measure import Measure
 from airwnd.study.reproduce.paper import Paper
-from airwnd.study.reproduce.reasons import reason
+from airwnd.study.reproduce.reasons import decisive, reason
 from airwnd.study.reproduce.regions import SetUp, levels_text, setup_text
 from airwnd.study.reproduce.runner import Results
 from airwnd.study.reproduce.tables import Cell, side_by_side
@@ -27,6 +27,7 @@ from airwnd.study.reproduce.words import (
     finding_text,
     place_text,
     plain_value,
+    seeds_text,
     setups_text,
     spread_of_findings,
 )
@@ -35,7 +36,7 @@ from airwnd.support.errors import InputError
 from airwnd.support.files import write_atomically
 
 FILE = "results.json"
-FORMAT = 8
+FORMAT = 9
 """Format version of the file; files of other versions are ignored."""
 
 
@@ -104,10 +105,21 @@ class MatrixText(TypedDict):
     rows: list[tuple[list[str], list[str | None]]]
 
 
+class DecisiveText(TypedDict):
+    """The value that decides a claim: its check, ours with its interval, the paper's, and the requirement."""
+
+    check: str
+    place: str
+    ours: str
+    paper: str
+    required: str
+
+
 class ClaimText(TypedDict):
     """A claim with its verdict, the reason, the number of set-ups in which it holds, and each verdict.
 
     ``reason`` names the numbers that decide, ``cause`` the mechanism behind them; empty: not stated.
+    ``seeds`` is the number of seeds of the values that decide, ``12`` or ``12 to 768``.
     """
 
     id: str
@@ -118,6 +130,8 @@ class ClaimText(TypedDict):
     reason: str
     cause: str
     setups: str
+    seeds: str
+    decisive: DecisiveText
     matrix: MatrixText | None
     checks: list[CheckText]
 
@@ -322,8 +336,21 @@ def _claim(result: ClaimResult, *, full: bool) -> ClaimText:
         reason=reason(result),
         cause=claim.cause if full else "",
         setups=setups_text(result),
+        seeds=seeds_text(result),
+        decisive=_decisive(result),
         matrix=_matrix(result),
         checks=[_check(check) for check in result.checks],
+    )
+
+
+def _decisive(result: ClaimResult) -> DecisiveText:
+    of, finding = decisive(result)
+    return DecisiveText(
+        check=of.check.text,
+        place=place_text(finding.place) if finding.place else "",
+        ours=finding_text(of.check, finding),
+        paper=_paper_text(of, finding),
+        required=of.check.requirement.text,
     )
 
 
@@ -403,14 +430,18 @@ def _elsewhere(result: CheckResult) -> list[tuple[str, str, str]]:
 
 
 def _finding(result: CheckResult, finding: Finding, *, shown: bool) -> FindingText:
-    paper = finding.paper
     return FindingText(
         place=place_text(finding.place),
         shown=shown,
-        paper="–" if paper is None or math.isnan(paper) else f"{paper:z.{result.check.digits}f}",
+        paper=_paper_text(result, finding),
         ours=finding_text(result.check, finding),
         verdict=finding.verdict.value,
     )
+
+
+def _paper_text(result: CheckResult, finding: Finding) -> str:
+    paper = finding.paper
+    return "–" if paper is None or math.isnan(paper) else f"{paper:z.{result.check.digits}f}"
 
 
 def verdicts(findings: Iterable[Findings]) -> dict[str, list[tuple[Findings, ClaimText]]]:

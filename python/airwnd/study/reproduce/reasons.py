@@ -1,4 +1,4 @@
-"""Reason for the verdict on a claim, in one sentence: the deciding check, its value and its requirement."""
+"""Reason for the verdict on a claim: the value that decides, alone and in one sentence."""
 
 import math
 
@@ -19,19 +19,35 @@ _SENTENCES = {
 
 
 def reason(result: ClaimResult) -> str:
-    """Describe the deciding value of a claim: the one with the smallest margin, or one that does not hold.
-
-    Values of the set-up shown in plots and tables are preferred.
-    """
-    every = [(check, finding) for check in result.checks if check.check.decides for finding in check.findings]
-    some = [pair for pair in every if _decisive(pair[1].verdict, result.verdict)]
-    shown = result.checks[0].check.space.shown
-    preferred = [(check, finding) for check, finding in some if finding in check.at(shown)] or some
-    check, finding = min(preferred, key=lambda pair: _margin(*pair))
-    value = _value_text(check, finding)
+    """Describe in one sentence how many values decide as the claim does, and the one of :func:`decisive`."""
+    every, some = _values(result)
+    check, finding = decisive(result)
+    where = f" at {place_text(finding.place)}" if finding.place else ""
+    found = finding_text(check.check, finding)
+    value = f"{check.check.text}{where}: {found}, required {check.check.requirement.text}"
     if len(every) == 1:
         return f"One value decides: {value}." if not result.verdict.preview else f"One mean: {value}."
     return f"{_SENTENCES[result.verdict].format(some=len(some), every=len(every))}: {value}."
+
+
+def decisive(result: ClaimResult) -> tuple[CheckResult, Finding]:
+    """Return the deciding value of a claim: the one with the smallest margin, or one that does not hold.
+
+    Values of the set-up shown in plots and tables are preferred.
+    """
+    _, some = _values(result)
+    shown = result.checks[0].check.space.shown
+    preferred = [(check, finding) for check, finding in some if finding in check.at(shown)] or some
+    return min(preferred, key=lambda pair: _margin(*pair))
+
+
+_Values = list[tuple[CheckResult, Finding]]
+
+
+def _values(result: ClaimResult) -> tuple[_Values, _Values]:
+    """Return all values of the checks that decide, and those whose verdicts give that of the claim."""
+    every = [(check, finding) for check in result.checks if check.check.decides for finding in check.findings]
+    return every, [pair for pair in every if _decisive(pair[1].verdict, result.verdict)]
 
 
 def _decisive(found: Verdict, claim: Verdict) -> bool:
@@ -59,9 +75,3 @@ def _margin(check: CheckResult, finding: Finding) -> tuple[float, float]:
     half_width = finding.found.half_width
     steps = distance / half_width if half_width > 0.0 else math.copysign(math.inf, distance)
     return steps, distance / max(abs(mean), abs(bound)) if distance else 0.0
-
-
-def _value_text(check: CheckResult, finding: Finding) -> str:
-    where = f" at {place_text(finding.place)}" if finding.place else ""
-    text = finding_text(check.check, finding)
-    return f"{check.check.text}{where}: {text}, required {check.check.requirement.text}"

@@ -17,8 +17,8 @@ can be moved or served as a whole.
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
@@ -32,7 +32,7 @@ from airwnd.study.reproduce.runner import Results
 from airwnd.study.reproduce.tables import as_csv
 from airwnd.study.reproduce.verdict import CLASSES, Verdict, together
 from airwnd.study.statistics import MIN_SEEDS
-from airwnd.support.files import write_atomically
+from airwnd.support.files import read_text, write_atomically
 from airwnd.text.quantities import csv_cells, seconds_text
 from airwnd.view.pages import environment, sealed
 
@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 
 PAGE = "index.html"
 VERDICTS = "verdicts.csv"
+LIKELIEST = "likeliest.csv"
+"""Claims of several papers at the likeliest set-up of each."""
+LIKELIEST_OF_PAPER = "likeliest-claims.csv"
+"""Claims at the likeliest set-up of a paper, in its folder."""
 SETUPS = "set-ups.html"
 TABLES = "tables.html"
 #: Cells of all tables of an experiment on the page of its paper.
@@ -75,7 +79,7 @@ def _write(results: Results, folder: Path) -> Findings:
     return found
 
 
-def write_pages(root: Path, papers: Sequence[Paper] = ()) -> Path:
+def write_pages(root: Path, papers: Sequence[Paper] = (), published: Path | None = None) -> Path:
     """Write the pages of all results below `root`, and the index; return the path of the index.
 
     Parameters
@@ -84,14 +88,20 @@ def write_pages(root: Path, papers: Sequence[Paper] = ()) -> Path:
         Output folder of :func:`write`.
     papers
         Papers to list in the index even without results.
+    published
+        Claims at the likeliest set-up, for papers that have not been searched in `root`; ``None``: unknown.
     """
     every = findings.read_all(root)
+    likeliest = verdicts_in(published, "at_the_likeliest") if published else {}
+    for path in sorted(root.glob(f"*/{LIKELIEST_OF_PAPER}")):
+        likeliest |= verdicts_in(path, "at_the_likeliest")
     cards = {paper.key: findings.paper_text(paper) for paper in papers if paper.claims}
     cards.update({each["paper"]["key"]: each["paper"] for each in every})
     reports = [
         PaperReport(
             card,
             tuple(each for each in every if each["paper"]["key"] == key),
+            likeliest,
         )
         for key, card in sorted(cards.items())
     ]
@@ -137,10 +147,11 @@ class Judged:
 
 @dataclass(frozen=True)
 class PaperReport:
-    """A paper with its experiments."""
+    """A paper with its experiments, and the verdicts at its likeliest set-up."""
 
     paper: PaperText
     experiments: tuple[Findings, ...]
+    likeliest: "PerClaim" = field(default_factory=dict)
 
     @cached_property
     def claims(self) -> list[Judged]:
@@ -197,16 +208,33 @@ def verdicts_csv(reports: Iterable[PaperReport]) -> str:
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["paper", "claim", "where", "verdict", "experiment", "there", "set-ups", "effort"])
+    about_experiment = ["experiment", "there", "set-ups", "effort", "seeds"]
+    about_value = ["check", "place", "ours", "printed", "required"]
+    writer.writerow(["paper", "claim", "where", "verdict", *about_experiment, *about_value])
     for report in reports:
         for claim in report.claims:
             about = [report.paper["key"], claim.id, claim.where, claim.verdict or NO_RESULT]
             for found, judged in claim.by:
-                there = [found["name"], judged["verdict"], judged["setups"], found["effort"]]
-                writer.writerow(csv_cells([*about, *there]))
+                there = [found["name"], judged["verdict"], judged["setups"], found["effort"], judged["seeds"]]
+                value = judged["decisive"]
+                paper = value["paper"].replace("–", "")
+                number = [value["check"], value["place"], value["ours"], paper, value["required"]]
+                writer.writerow(csv_cells([*about, *there, *number]))
             if not claim.by:
-                writer.writerow(csv_cells([*about, "", "", "", ""]))
+                writer.writerow(csv_cells([*about, *[""] * len([*about_experiment, *about_value])]))
     return stream.getvalue()
+
+
+PerClaim = Mapping[tuple[str, str], str]
+"""Verdicts by experiment and claim."""
+
+
+def verdicts_in(path: Path, column: str) -> dict[tuple[str, str], str]:
+    """Read a column of verdicts by experiment and claim; empty without the file."""
+    if not path.exists():
+        return {}
+    rows = csv.DictReader(read_text(path).splitlines())
+    return {(row["experiment"], row["claim"]): row[column] for row in rows}
 
 
 def _is_large(found: Findings) -> bool:

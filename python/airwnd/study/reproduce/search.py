@@ -129,6 +129,11 @@ def papers() -> list[Paper]:
     return [Paper.load(nearest[key]) for key in sorted(nearest)]
 
 
+def published(name: str) -> Path | None:
+    """Find a file next to the papers; ``None``: there is none."""
+    return next((root / name for root in _roots() if (root / name).is_file()), None)
+
+
 def listed(folders: Sequence[Path]) -> dict[str, list[Listed]]:
     """Describe experiments by the title of their paper, without reading their scenarios."""
     found: dict[str, list[Listed]] = {}

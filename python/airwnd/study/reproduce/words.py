@@ -30,6 +30,14 @@ def effort_text(effort: Effort) -> str:
     return ", ".join(part for part in (*parts, changed) if part)
 
 
+def seeds_text(result: ClaimResult) -> str:
+    """Return the number of seeds behind the deciding values of a claim: ``12`` or ``12 to 768``."""
+    numbers = {
+        finding.found.n for check in result.checks if check.check.decides for finding in check.findings
+    }
+    return " to ".join(map(str, sorted({min(numbers), max(numbers)})))
+
+
 def setups_text(result: ClaimResult) -> str:
     """Return ``holds in 2 of 6 set-ups (Radius 500 m), not decided in 1``; empty: nothing is left open."""
     if not result.where:

@@ -1,9 +1,7 @@
 """Claims at the likeliest set-up, next to the verdicts over all set-ups."""
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -14,11 +12,10 @@ from airwnd.study.reproduce.likeliest.choices import Member, Point
 from airwnd.study.reproduce.likeliest.race import OutOfTimeError
 from airwnd.study.reproduce.likeliest.study import Found, Runs
 from airwnd.study.reproduce.regions import SetUp
-from airwnd.study.reproduce.report import VERDICTS
+from airwnd.study.reproduce.report import VERDICTS, PerClaim, verdicts_in
 from airwnd.study.reproduce.verdict import Verdict, over_setups
 from airwnd.study.space import ABSENT, Setting
 from airwnd.study.statistics import MIN_SEEDS
-from airwnd.support.files import read_text
 
 MISSING = "missing"
 
@@ -59,7 +56,7 @@ class Judgement:
 
 def judgements(found: Found, runs: Runs) -> list[Judgement]:
     """Judge all claims of a paper's experiments at the likeliest set-up."""
-    over_all = _over_all(found.choices.members[0].experiment.folder.parents[1] / VERDICTS)
+    over_all = verdicts_in(found.choices.members[0].experiment.folder.parents[1] / VERDICTS, "there")
     judged = [
         judgement
         for member in found.choices.members
@@ -69,7 +66,7 @@ def judgements(found: Found, runs: Runs) -> list[Judgement]:
     return sorted(judged, key=lambda each: each.claim)
 
 
-def _of(member: Member, found: Found, runs: Runs, over_all: "OverAll") -> list[Judgement]:
+def _of(member: Member, found: Found, runs: Runs, over_all: PerClaim) -> list[Judgement]:
     experiment, quick = member.experiment, found.effort.quick
     # As many as the likeliest set-up has: its runs are there. Fewer than the experiment asks for do decide.
     seeds = min(experiment.quick.seeds if quick else experiment.seeds, found.effort.plan.last_seeds)
@@ -126,20 +123,16 @@ def _of(member: Member, found: Found, runs: Runs, over_all: "OverAll") -> list[J
     return judged
 
 
-OverAll = Mapping[tuple[str, str], str]
-"""Verdicts over all set-ups by experiment and claim."""
-
-
-def _known(over_all: OverAll, experiment: Experiment, claim: Claim) -> str:
+def _known(over_all: PerClaim, experiment: Experiment, claim: Claim) -> str:
     return over_all.get((experiment.name, claim.id), "")
 
 
-def _missing(claim: Claim, experiment: Experiment, over_all: OverAll, reason: str) -> Judgement:
+def _missing(claim: Claim, experiment: Experiment, over_all: PerClaim, reason: str) -> Judgement:
     known = _known(over_all, experiment, claim)
     return Judgement(claim.id, claim.text, experiment.name, MISSING, 0, known, 0, experiment.seeds, reason)
 
 
-def _same(claim: Claim, experiment: Experiment, over_all: OverAll) -> Judgement:
+def _same(claim: Claim, experiment: Experiment, over_all: PerClaim) -> Judgement:
     """Return the verdict over all set-ups, of an experiment without any of the choices that were searched."""
     known = _known(over_all, experiment, claim)
     return Judgement(
@@ -157,14 +150,6 @@ def _points(member: Member, setup: SetUp) -> dict[Setting, Point]:
         if point.setting == setting:
             found[setting] = point
     return found
-
-
-def _over_all(path: Path) -> dict[tuple[str, str], str]:
-    """Read the verdicts over all set-ups by experiment and claim."""
-    if not path.exists():
-        return {}
-    rows = csv.DictReader(read_text(path).splitlines())
-    return {(row["experiment"], row["claim"]): row["there"] for row in rows}
 
 
 def counts(judged: Sequence[Judgement]) -> dict[str, int]:

@@ -12,6 +12,7 @@ from airwnd.study.reproduce.likeliest.fit import PARTS, Contradiction, Status, c
 from airwnd.study.reproduce.likeliest.judged import Judgement
 from airwnd.study.reproduce.likeliest.study import Found
 from airwnd.study.reproduce.regions import SetUp
+from airwnd.study.reproduce.report import LIKELIEST_OF_PAPER
 from airwnd.study.reproduce.words import count_text
 from airwnd.support.files import write_atomically
 from airwnd.text.quantities import csv_cells
@@ -19,9 +20,6 @@ from airwnd.text.quantities import csv_cells
 PAGE = "LIKELIEST.md"
 NUMBERS = "likeliest-numbers.csv"
 SETUPS = "likeliest-set-ups.csv"
-CLAIMS = "likeliest-claims.csv"
-ALL = "likeliest.csv"
-"""Claims of all papers of a command, in the output folder."""
 
 _GUIDE = "../../docs/how-to/reproduce-a-paper.md#the-likeliest-set-up"
 _FEW = 5
@@ -42,7 +40,7 @@ def write(report: Report, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / NUMBERS, numbers_csv(report.found))
     write_atomically(folder / SETUPS, setups_csv(report.found))
-    write_atomically(folder / CLAIMS, claims_csv([report]))
+    write_atomically(folder / LIKELIEST_OF_PAPER, claims_csv([report]))
     write_atomically(folder / PAGE, page(report))
     return folder / PAGE
 

@@ -17,14 +17,14 @@ function filterClaims() {
     buttons.filter((button) => button.getAttribute("aria-pressed") === "true").map((button) => button.dataset.verdict),
   );
   const words = /** @type {HTMLInputElement} */ (part(document, "#search")).value.toLowerCase().split(/\s+/).filter(Boolean);
-  const rows = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".claims li")]);
+  const rows = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".claims tbody")]);
   for (const row of rows) {
     const text = row.textContent.toLowerCase();
     row.hidden = !(pressed.has(row.dataset.verdict) && words.every((word) => text.includes(word)));
   }
   const shown = rows.filter((row) => !row.hidden).length;
   for (const rest of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("details.rest"))) {
-    rest.open = words.length > 0 && rest.querySelector("li:not([hidden])") !== null;
+    rest.open = words.length > 0 && rest.querySelector("tbody:not([hidden])") !== null;
   }
   part(document, "#shown").textContent = shown < rows.length ? `${shown} of ${rows.length} claims` : "";
 }
