@@ -248,7 +248,8 @@ def test_the_demo_shows_when_the_minimum_rtt_was_measured_again(cli_process: Cli
     picture = tmp_path / "demo.svg"
     done = cli_process("guard", "demo", "--rwnd", "drwa", "--seconds", "45", "--out", str(picture))
     assert done.returncode == 0, done.stderr
-    assert "<!-- minimum RTT measured again -->" in picture.read_text(encoding="utf-8")
+    is_marked = "<!-- minimum RTT measured again -->" in picture.read_text(encoding="utf-8")
+    assert is_marked, done.stdout + done.stderr
     rates = {line[:14].strip(): float(line.split()[-3]) for line in done.stdout.splitlines()[2:4]}
     # Nothing but the transfer is measured.
     assert rates["with guard"] > 0.8 * rates["without guard"], done.stdout
