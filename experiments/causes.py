@@ -65,7 +65,7 @@ from airwnd.study.reader import (
 from airwnd.study.reproduce.design import Experiment
 from airwnd.study.reproduce.expression import Expression, Values
 from airwnd.study.reproduce.measure import Measure
-from airwnd.study.reproduce.readings import Tables, read
+from airwnd.study.reproduce.readings import Tables, read_all
 from airwnd.study.reproduce.words import interval_text
 from airwnd.study.statistics import MIN_SEEDS, Interval, interval
 
@@ -219,7 +219,7 @@ class Cause:
             key = json.dumps([scenario.resolved, rows], sort_keys=True)
             if key not in known:
                 runs = map(Tables, scenario.run_many(numbers, jobs, self.entry.series))
-                known[key] = [{each: read(measures[each], run, rows) for each in used} for run in runs]
+                known[key] = [read_all((measures[each] for each in used), run, rows) for run in runs]
             return np.array([each[name] for each in known[key]])
 
         found = {}

@@ -160,6 +160,15 @@ def test_columns_of_a_newcomer_are_compared_where_they_have_values(tmp_path: Pat
     assert "No difference: goodput, kbit/s (mean 2,000.0); Jain's index (mean 1.0000)" in text
 
 
+def test_the_command_names_the_groups_that_it_compares_together(cli: Cli, tmp_path: Path) -> None:
+    out = tmp_path / "data"
+    flows = [{"id": "download"}, {"id": "call", "traffic": {"kind": "cbr", "rate": "100kbps"}}]
+    scenario = Scenario.from_toml(SMALL).with_(duration="200ms", flow=flows)
+    sweep(scenario, grid={"flow[download].cc": ["cubic", "vegas"]}, seeds=2, out=out)
+    assert "Over all flows: download, call." in cli("compare", out).stdout
+    assert "Flows of call." in cli("compare", out, "--group", "call").stdout
+
+
 def points(axes: Axes) -> dict[str, tuple[float, float]]:
     found = {}
     for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):

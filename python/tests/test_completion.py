@@ -48,9 +48,24 @@ BASH = shutil.which("bash") or "bash"
         (["airwnd", "check", "deep/in"], ["plain,deep/inner.toml"]),
         (["airwnd", "guard", "--fo"], ["plain,--forward"]),
         (["airwnd", "guard", "--all", "--rec"], ["plain,--record"]),
-        (["airwnd", "guard", "sta"], ["plain,status", "file,sta"]),
+        (["airwnd", "guard", "sta"], ["plain,status"]),
+        (["airwnd", "guard", "ru"], ["plain,run"]),
+        (["airwnd", "guard", "rules."], ["file,rules."]),
         (["airwnd", "guard", "status", "--li"], ["plain,--live"]),
         (["airwnd", "guard", "--all", "--rwnd", "drw"], ["plain,drwa"]),
+        (["airwnd", "guard", "--all", "--rwnd", "o"], []),
+        (["airwnd", "link", "mm-l"], ["plain,mm-link", "plain,mm-loss"]),
+        (["airwnd", "link", "--trace", "nyc-s"], ["plain,nyc-subway"]),
+        (["airwnd", "link", "--trace", "below/"], ["file,below/"]),
+        (["airwnd", "link", "--queue", "cod"], ["plain,codel"]),
+        (["airwnd", "link", "--loss-up", "pack"], ["plain,packet-error"]),
+        (["airwnd", "run", "busy.toml", "--set", "rlc.mode="], ["plain,rlc.mode=am", "plain,rlc.mode=um"]),
+        (["airwnd", "run", "busy.toml", "--set", "flow[0].cc.be"], ["plain,flow[0].cc.beta"]),
+        (["airwnd", "run", "busy.toml", "--set", "flow[0].cc=cu"], ["plain,flow[0].cc=cubic"]),
+        (["airwnd", "run", "busy.toml", "--set", "flow[call].cc=cu"], ["plain,flow[call].cc=cubic"]),
+        (["airwnd", "run", "busy.toml", "--set", "flow[call].cc", "=", "cu"], ["plain,cubic"]),
+        (["airwnd", "sweep", "busy.toml", "--grid", "mac.scheduler=pf,ps"], ["plain,mac.scheduler=pf,pss"]),
+        (["airwnd", "sweep", "busy.toml", "--seeds", "=", "3", "--grid", "rlc.m"], ["plain,rlc.mode"]),
         (["airwnd", "guard", "test", "server", "--req"], ["plain,--require"]),
         (["airwnd", "guard", "--forward", "l"], ["plain,lo"]),
         (["airwnd", "guard", "--cgroup", "/sys"], ["file,/sys"]),
@@ -70,7 +85,7 @@ def test_names_and_files_are_completed(
     axis = {"key": "rlc.queue.buffer", "values": ["10KiB", "1MiB", "2MiB"]}
     manifest = {"grid": [axis], "random": [], "scenario": {"flow": [{"id": "download"}, {"id": "call"}]}}
     (tmp_path / "data" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    asked = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    asked = {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1)}
     done = cli(environment={**asked, "_AIRWND_COMPLETE": "bash_complete"})
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == offered
@@ -81,12 +96,18 @@ def test_bash_accepts_its_script_and_completes(cli: Cli, tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     (tmp_path / "airwnd").write_text(f'#!/bin/sh\nexec {shlex.join(AIRWND)} "$@"\n', encoding="utf-8")
     (tmp_path / "airwnd").chmod(0o755)
-    ask = (
-        'COMP_WORDS=(airwnd explain newren); COMP_CWORD=2; _airwnd_completion airwnd; echo "${COMPREPLY[@]}"'
-    )
+    ask = """
+    ask() {
+        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
+        _airwnd_completion airwnd; echo "${COMPREPLY[@]}"
+    }
+    ask airwnd explain newren
+    ask airwnd guard st
+    ask airwnd run --set mac.scheduler = ex
+    """
     script = f'PATH="$PWD:$PATH"\n{done.stdout}\n{ask}'
     shell = subprocess.run([BASH, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert shell.stdout.split() == ["newreno"], shell.stderr
+    assert shell.stdout.splitlines() == ["newreno", "status", "exp-pf"], shell.stderr
 
 
 @pytest.mark.parametrize(("shell", "begins"), [("zsh", "#compdef airwnd"), ("fish", "function _airwnd")])

@@ -214,6 +214,45 @@ def test_tests_that_pages_name_exist(root: Path) -> None:
     assert not missing
 
 
+@pytest.mark.parametrize(
+    ("page", "heading", "facts"),
+    [
+        ("README.md", "## Install", ("Linux", "macOS", "Windows", "Python 3.11", "minutes", "GB")),
+        ("docs/how-to/guard-a-machine.md", "# How to", ("uploads", "QUIC", "UDP", "Linux 6.1", "root")),
+        ("docs/index.md", "## Tutorial", ("JupyterLab", "airwnd[notebooks]", "jupyter lab")),
+    ],
+)
+def test_a_section_says_first_where_it_helps(
+    root: Path, page: str, heading: str, facts: tuple[str, ...]
+) -> None:
+    """Before the first command, and before a list of links."""
+    text = "\n" + (root / page).read_text(encoding="utf-8")
+    first = re.split(r"^```|^- \[", text.split(f"\n{heading}", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
+    assert not [fact for fact in facts if fact not in first]
+
+
+def test_extras_that_pages_name_exist(root: Path) -> None:
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pages = [root / "README.md", *(root / "docs").rglob("*.md")]
+    texts = [page.read_text(encoding="utf-8") for page in pages]
+    named = {extra for text in texts for extra in re.findall(r"airwnd\[(\w+)\]", text)}
+    assert {"dask", "gym", "notebooks", "pandas", "plots"} <= named <= project["optional-dependencies"].keys()
+    # Without quotes, zsh takes brackets for a pattern.
+    assert not [text for text in texts if re.search(r"pip install [^'\s]*\[", text)]
+
+
+def test_crates_whose_documentation_pages_name_begin_with_an_example(root: Path) -> None:
+    pages = (root / "docs").rglob("*.md")
+    named = re.compile(r"`cargo\s+doc\s[^`]*-p\s(\S+)`")
+    found = {name for page in pages for name in named.findall(page.read_text(encoding="utf-8"))}
+    assert found == {"airwnd", "airwnd-lab"}
+    for name in found:
+        source = root / "crates" / name.removeprefix("airwnd-") / "src" / "lib.rs"
+        head = re.match(r"(//!.*\n)+", source.read_text(encoding="utf-8"))
+        assert head
+        assert re.search(rf"//! ```\n(//!.*\n)*?//! use {name.replace('-', '_')}::", head.group()), name
+
+
 def test_no_page_has_a_section_twice(root: Path) -> None:
     """A merge that keeps both sides of a section duplicates it without a conflict."""
     twice = []

@@ -259,7 +259,7 @@ def test_numbers_of_many_cells_do_not_overlap() -> None:
 def test_transfers_with_and_without_guard() -> None:
     pings = [(at, 40.0) for at in np.arange(0.0, 10.0, 0.2)]
     received = [(at, int(at * 1e6)) for at in np.arange(0.0, 10.0, 0.2)]
-    guarded = Half("guarded, with a parameter of it", pings, received, measured_s=(5.0, 5.2))
+    guarded = Half("guarded, with a parameter of it", pings, received, measured_s=[(5.0, 5.2)])
     check(plot_halves([Half("without guard", pings, received), guarded], WORDS))
 
 

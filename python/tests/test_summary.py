@@ -7,7 +7,7 @@ import pytest
 
 from airwnd import Scenario
 from airwnd.results.headline import headline
-from airwnd.results.summary import show, show_links
+from airwnd.results.summary import _effort, show, show_links
 from airwnd.results.undelivered import reasons
 from airwnd.text.terminal import Column, console, number, sheet
 
@@ -274,6 +274,15 @@ placement = { kind = "list", points = [["20m", "30m"]] }
 mobility = { kind = "constant-velocity", speed = "20m/s" }
 [[flow]]
 """
+
+
+@pytest.mark.parametrize(
+    ("wall_s", "speed"),
+    [(0.0001, "2,000"), (0.02, "10"), (0.0201, "10"), (0.08, "2.5"), (0.55, "0.36"), (400.0, "0.0005")],
+)
+def test_a_run_slower_than_real_time_has_a_fraction(small: Scenario, wall_s: float, speed: str) -> None:
+    run = replace(small.run(), wall_s=wall_s)
+    assert _effort(run).endswith(f" s: {speed} times real time")
 
 
 def test_handovers_are_counted(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ use crate::log;
 use crate::measure;
 use crate::output;
 use crate::processes::Processes;
+use crate::rules::OFFERED;
 use crate::shape::{self, Discipline};
 use crate::spec;
 use crate::table;
@@ -28,6 +29,8 @@ use std::path::{Path, PathBuf};
 
 /// Exit code for bad input, and for a system on which the guard cannot run.
 const REFUSED: u8 = 2;
+/// Value of an option that is the name or table of a receive-window control.
+const SPEC: &str = "SPEC";
 
 /// Keep the queue of your access link short: limit the receive windows of downloads on this machine.
 #[derive(Debug, Parser)]
@@ -114,7 +117,7 @@ struct Single {
     #[arg(long, value_name = "RULES.toml", value_hint = ValueHint::FilePath, conflicts_with = "rwnd")]
     rules: Option<PathBuf>,
     /// Receive-window control of all flows, as in scenarios; without rules and this option: that of the guard
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = SPEC)]
     rwnd: Option<String>,
     /// The command with its arguments, which runs as the user of the guard: put `sudo -u USER` before it for another one
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
@@ -128,7 +131,7 @@ struct Install {
     #[arg(long, value_name = "INTERFACE")]
     router: Vec<String>,
     /// Receive-window control of all flows, as in scenarios
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = SPEC)]
     rwnd: Option<String>,
     /// Program that starts services; default: the one of the system
     #[arg(long, value_parser = ["systemd", "procd"])]
@@ -175,7 +178,7 @@ struct Run {
     rules: Option<PathBuf>,
     /// Receive-window control of all flows, as in scenarios: `drwa` or `{kind = "drwa", lambda = 2.0}`; without rules and
     /// this option: `standing`, and `{kind = "drwa", lambda = 1.5}` for flows without TCP timestamps
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = SPEC)]
     rwnd: Option<String>,
     /// Append the state of the 20 fastest flows of each place to FILE every second, as one JSON object per line; from
     /// 16 MiB on FILE is renamed to FILE.1 and begins anew
@@ -416,8 +419,11 @@ fn describe(command: &clap::Command) -> Json {
         let short = arg.get_short().map(|letter| format!("-{letter}"));
         let names: Vec<String> =
             short.into_iter().chain(arg.get_long().map(|name| format!("--{name}"))).collect();
-        let values: Vec<String> =
-            arg.get_possible_values().iter().map(|value| value.get_name().to_string()).collect();
+        let possible = arg.get_possible_values();
+        let values: Vec<&str> = match value(arg).as_deref() {
+            Some(SPEC) => OFFERED.to_vec(),
+            _ => possible.iter().map(|value| value.get_name()).collect(),
+        };
         json!({
             "names": names, "value": value(arg), "values": values, "is_path": is_path(arg),
             "help": text(arg.get_help()),

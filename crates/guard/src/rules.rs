@@ -207,7 +207,7 @@ fn contains(network: IpAddr, bits: u8, address: IpAddr) -> bool {
 }
 
 /// Names of the controllers that the guard offers.
-const OFFERED: [&str; 5] = ["standing", "drwa", "rledbat", "fixed", "none"];
+pub(crate) const OFFERED: [&str; 5] = ["standing", "drwa", "rledbat", "fixed", "none"];
 
 /// Refuses a word that is the name of no controller; the message lists those that the guard offers, not all.
 pub(crate) fn check_name(node: &Node) -> Result<(), String> {

@@ -43,8 +43,8 @@ pub use results::{
 };
 pub use scenario::{
     Compat, Core, DedicatedBearer, Flow, Link, LinkSettings, PacketFilter, Plugins, Preset, Protocol,
-    QuirkInfo, ReadPipe, Reroute, Scenario, Shaper, Sharing, Signature, Site, UeGroup, arrivals, placement,
-    size, traffic,
+    QuirkInfo, ReadPipe, Reroute, Scenario, Shaper, Sharing, Signature, Site, UeGroup, arrivals, link_traces,
+    placement, size, traffic,
 };
 pub use simulation::{
     CellView, Exit, Fate, FlowView, Frame, Live, RealUe, Session, Socket, UeView, resource_grid, run,

@@ -472,6 +472,12 @@ fn limits() -> String {
     json!({"limits": airwnd_lab::limits().iter().map(limit).collect::<Value>(), "topics": topics}).to_string()
 }
 
+/// Returns the names of the link traces that are included.
+#[pyfunction]
+fn link_traces() -> Vec<&'static str> {
+    airwnd_lab::link_traces()
+}
+
 /// Returns the presets with their values, as JSON.
 #[pyfunction]
 fn presets() -> String {
@@ -595,6 +601,7 @@ pub fn fill(module: &Bound<'_, PyModule>, register: fn(&mut Plugins)) -> PyResul
         wrap_pyfunction!(controls_of_marks, module)?,
         wrap_pyfunction!(udp_traffic, module)?,
         wrap_pyfunction!(limits, module)?,
+        wrap_pyfunction!(link_traces, module)?,
         wrap_pyfunction!(parse_bytes, module)?,
         wrap_pyfunction!(parse_rate, module)?,
         wrap_pyfunction!(parse_span, module)?,

@@ -57,6 +57,7 @@ def compare(
     FOLDER is a data set written by `airwnd sweep FILE --seeds N --out FOLDER`. Runs with the same seed share
     random draws, so that the interval of a difference is narrower than those of its parts.
     """
+    from airwnd.plots.axis import population
     from airwnd.study.comparison_table import encoded, show
     from airwnd.study.sweep import Sweep
 
@@ -65,4 +66,5 @@ def compare(
     if as_json:
         click.echo(json.dumps({"seeds": sweep.seeds, "differences": [encoded(each) for each in found]}))
         return
-    show(found)
+    groups = sweep.flows["group"].unique(maintain_order=True).to_list()
+    show(found, population(groups, group))

@@ -2,11 +2,18 @@
 
 import json
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    ZshComplete,
+    add_completion_class,
+)
 
 from airwnd.support.manifests import FILE
 
@@ -14,7 +21,40 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 VARIABLE = "_AIRWND_COMPLETE"
-SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
+
+
+@add_completion_class
+class Bash(BashComplete):
+    """Completion for bash, which divides words at equals signs and does not mix files with other words."""
+
+    #: Part of the word that bash does not replace.
+    kept = ""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Join the words that bash has divided."""
+        args, begun = super().get_completion_args()
+        words = [*args, begun]
+        joined = words[:1]
+        for before, word in pairwise(words):
+            if "=" in (before, word):
+                joined[-1] += word
+            else:
+                joined.append(word)
+        if "=" in words[-2:]:
+            self.kept = joined[-1] if begun == "=" else joined[-1].removesuffix(begun)
+        return joined[:-1], joined[-1]
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        """Offer files only where nothing else is offered."""
+        found = super().get_completions(args, incomplete)
+        return [item for item in found if item.type == "plain"] or found
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """Return the line for an item, without the part that bash does not replace."""
+        return f"{item.type},{item.value.removeprefix(self.kept)}"
+
+
+SHELLS = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
 SCENARIO_SUFFIXES = (".toml", ".json")
 
 
@@ -61,16 +101,39 @@ def topics(_context: click.Context, _param: click.Parameter, begun: str) -> list
 
 
 def settings(context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete the key of ``--set``: basic keys, and others if no basic key begins with the typed text.
+    """Complete a key, and after it and an equals sign its value, one of several with commas between them.
 
-    A list of all keys would be longer than a screen, and a reader of another key knows how it begins.
+    Basic keys are offered, and others if no basic key begins with the typed text: a list of all keys would
+    be longer than a screen, and a reader of another key knows how it begins.
     """
     from airwnd.vocabulary.keys import keys
 
     file = _first(context, "file")
-    found = keys(_written(file) if file else {}, begun)
+    path, equals, values = begun.partition("=")
+    found = keys(_written(file) if file else {}, path)
+    if equals:
+        before = f"{path}=" + "".join(values.rpartition(",")[:2])
+        return _items([before + word for key in found if key.path == path for word in key.words], begun)
     basic = [key.path for key in found if key.level == "basic"]
     return _items(basic or [key.path for key in found], begun)
+
+
+def members(name: str) -> "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]":
+    """Return a completion of the algorithms of a family."""
+
+    def complete(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+        from airwnd.vocabulary.algorithms import family
+
+        return _items([member.name for member in family(name).members], begun)
+
+    return complete
+
+
+def traces(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete link traces: the included ones, or a file."""
+    from airwnd import _native
+
+    return _items(_native.link_traces(), begun) or [CompletionItem(begun, type="file")]
 
 
 def columns(*names: str) -> "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]":

@@ -77,11 +77,6 @@ def completions(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
 def _values(option: dict[str, Any], incomplete: str) -> list[CompletionItem]:
     if option["value"] == "INTERFACE":
         values = sorted(path.name for path in _INTERFACES.glob("*"))
-    elif option["value"] == "SPEC":
-        from airwnd.vocabulary.algorithms import catalogue
-
-        families = [family for family in catalogue() if family.name == "rwnd"]
-        values = [member.name for family in families for member in family.members]
     elif option["is_path"]:
         return [CompletionItem(incomplete, type="file")]
     else:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from airwnd.cli.completion import scenarios
+from airwnd.cli.completion import members, scenarios, traces
 from airwnd.cli.options import SEED, SET, Commands, FiniteRange, load, overridden, saved
 from airwnd.link import mahimahi
 from airwnd.link.battery.plans import BATTERIES
@@ -212,6 +212,7 @@ _OPTIONS = (
     click.option(
         "--trace",
         metavar="DOWN [UP]",
+        shell_complete=traces,
         help="Without SCENARIO: a link with recorded capacity, in Mahimahi's format or as rates; UP defaults "
         "to DOWN.",
     ),
@@ -220,15 +221,22 @@ _OPTIONS = (
     click.option("--delay", metavar="TIME", help="Without SCENARIO: one-way delay, as in 20ms."),
     click.option(
         "--queue",
+        shell_complete=members("aqm"),
         help="Without SCENARIO: queue in each direction, in packets (50), bytes (64KiB) or as a discipline "
         "of `airwnd list aqm` (codel,target=10ms,packets=100); default: 100 packets.",
     ),
     click.option(
         "--loss",
+        shell_complete=members("loss"),
         help="Without SCENARIO: losses in each direction, as in 1%, or a model of `airwnd list loss` "
         "(gilbert-elliott,...).",
     ),
-    click.option("--loss-up", metavar="LOSS", help="Losses towards the server; default: --loss."),
+    click.option(
+        "--loss-up",
+        metavar="LOSS",
+        shell_complete=members("loss"),
+        help="Losses towards the server; default: --loss.",
+    ),
     *_both_ways(),
     click.option(
         "--server",

@@ -61,8 +61,8 @@ def main() -> None:
             observed(WITH, write) as began,
         ):
             wait(process, task["seconds"])
-            if measured := remeasured(task["status"], cgroup):
-                write({"part": WITH, "measured_s": [at - began for at in measured]})
+        for interval in remeasured(Path(task["log"]), cgroup):
+            write({"part": WITH, "measured_s": [at - began for at in interval]})
 
 
 @contextmanager
@@ -80,21 +80,22 @@ def guarded(command: list[str]) -> Iterator[None]:
         guard.communicate()
 
 
-def remeasured(command: list[str], cgroup: Path) -> list[float] | None:
-    """Return when the minimum RTT of a cgroup's flows was measured again: beginning and end; ``None``: never.
+def remeasured(log: Path, cgroup: Path) -> list[tuple[float, float]]:
+    """Return when the minimum RTT of a cgroup's flows was measured again: beginning and end of each interval.
 
     Parameters
     ----------
-    command
-        ``airwnd guard status --json``, which prints the flows of all guards of this machine.
+    log
+        File of ``airwnd guard --json-log``, which also has the flows that have ended.
     cgroup
         Folder of the cgroup, whose inode is the identifier of the kernel.
     """
-    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 (our own command)
-    places = [place for line in done.stdout.splitlines() for place in json.loads(line)["places"]]
-    flows = [flow for place in places for flow in place["flows"]]
-    own = [flow for flow in flows if flow["cgroup"] == cgroup.stat().st_ino]
-    return next((flow["measured_s"] for flow in own if flow["measured_s"]), None)
+    own = cgroup.stat().st_ino
+    states = map(json.loads, log.read_text(encoding="utf-8").splitlines())
+    flows = [flow for state in states for place in state["places"] for flow in place["flows"]]
+    return sorted(
+        {tuple(flow["measured_s"]) for flow in flows if flow["cgroup"] == own and flow["measured_s"]}
+    )
 
 
 @contextmanager

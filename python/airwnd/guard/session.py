@@ -108,12 +108,14 @@ def measure(
     with tempfile.TemporaryDirectory(prefix="airwnd-guard-") as name, _cgroup() as cgroup:
         folder = Path(name)
         out = folder / "samples.jsonl"
+        log = str(folder / "guard.jsonl")
+        options = ["--cgroup", str(cgroup), "--json-log", log, *(("--rwnd", rwnd) if rwnd else ())]
         task = {
             "seconds": seconds,
             "cgroup": str(cgroup),
             "out": str(out),
-            "guard": _airwnd("guard", "--cgroup", str(cgroup), *(("--rwnd", rwnd) if rwnd else ())),
-            "status": _airwnd("guard", "status", "--json"),
+            "guard": _airwnd("guard", *options),
+            "log": log,
             "transfer": list(transfer or _inside("download", str(seconds))),
         }
         (folder / "task.json").write_text(json.dumps(task), encoding="utf-8")
@@ -179,7 +181,7 @@ def _read(out: Path, rwnd: str | None, late: bool, lateness_us: float) -> Measur
         own = [sample for sample in samples if sample["part"] == part]
         pings = sorted((each["t_s"], each["rtt_ms"]) for each in own if "rtt_ms" in each)
         received = [(each["t_s"], each["bytes"]) for each in own if "bytes" in each]
-        measured = next((tuple(each["measured_s"]) for each in own if "measured_s" in each), None)
+        measured = [each["measured_s"] for each in own if "measured_s" in each]
         return Half(name, pings, received, measured)
 
     idle_ms = [sample["rtt_ms"] for sample in samples if sample["part"] == IDLE and "rtt_ms" in sample]

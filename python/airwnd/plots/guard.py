@@ -33,14 +33,14 @@ class Half:
     received
         Time since the beginning of the transfer in seconds, and bytes received since then.
     measured_s
-        Beginning and end of the interval in which the guard has measured the minimum RTT again, with a small
-        window; ``None``: never.
+        Beginning and end of each interval in which the guard has measured the minimum RTT again, with a small
+        window.
     """
 
     name: str
     pings: Sequence[tuple[float, float]]
     received: Sequence[tuple[float, int]]
-    measured_s: tuple[float, float] | None = None
+    measured_s: Sequence[tuple[float, float]] = ()
 
     def ping_ms(self, percent: float) -> float | None:
         """Return a percentile of the pings after the start; ``None``: there were none."""
@@ -78,11 +78,11 @@ def plot_halves(halves: Sequence[Half], title: str = "") -> "Figure":
             at = np.arange(_MEAN_S, times[-1], _MEAN_S)
             rates = (np.interp(at, times, totals) - np.interp(at - _MEAN_S, times, totals)) * 8e-6 / _MEAN_S
             bottom.plot(at, rates, color=look.colour, linestyle=look.dashes, linewidth=1.2)
-            if half.measured_s:
-                # The mean of the throughput falls for as long after the end.
-                end = half.measured_s[1] + _MEAN_S
-                for axes, name in ((top, "minimum RTT measured again"), (bottom, None)):
-                    axes.axvspan(half.measured_s[0], end, color="#BBBBBB", linewidth=0, zorder=0, label=name)
+            for begin, end in half.measured_s:
+                name = None if top.patches else "minimum RTT measured again"
+                for axes, label in ((top, name), (bottom, None)):
+                    # The mean of the throughput falls for as long after the end.
+                    axes.axvspan(begin, end + _MEAN_S, color="#BBBBBB", linewidth=0, zorder=0, label=label)
         top.set_ylabel("Ping (ms)")
         bottom.set_ylabel("Throughput\n(Mbit/s)")
         bottom.set_xlabel("Time since the beginning of the download (s)")

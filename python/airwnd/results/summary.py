@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _MAX_FLOWS = 20
 _MAX_LINKS = 20
+# Speed in times real time from which it is a whole number; below, 0 and 1 would say little.
+_FAST = 10
 # Links that exist without being declared in the scenario.
 _CORE = ("server", "s1u", "x2")
 _LEGEND = (
@@ -71,11 +73,11 @@ def show_links(budgets: "pl.DataFrame") -> None:
 
 def _effort(run: RunData) -> str:
     head = f"{run.duration_s:g} s simulated, {run.outcome['events']:,} events"
-    return (
-        f"{head}, in {run.wall_s:.2f} s: {run.duration_s / run.wall_s:,.0f} times real time"
-        if run.wall_s
-        else head
-    )
+    if not run.wall_s:
+        return head
+    speed = run.duration_s / run.wall_s
+    times = f"{speed:,.0f}" if speed >= _FAST else f"{speed:.2g}"
+    return f"{head}, in {run.wall_s:.2f} s: {times} times real time"
 
 
 def _completes(group: _Row) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from airwnd.plots.axis import upper
 from airwnd.plots.category import texts
 from airwnd.study.comparison import Difference
 from airwnd.study.statistics import MIN_SEEDS, Interval
@@ -16,8 +17,16 @@ if TYPE_CHECKING:
     from airwnd.vocabulary.columns import Column as Described
 
 
-def show(found: Sequence[Difference]) -> None:
-    """Print a table for each column and combination of the other keys."""
+def show(found: Sequence[Difference], flows: str) -> None:
+    """Print a table for each column and combination of the other keys.
+
+    Parameters
+    ----------
+    found
+        The differences.
+    flows
+        The flows that are compared, as :func:`airwnd.plots.axis.population` names them.
+    """
     out = console()
     others = found[0].setting if found else ()
     names = {key: texts(dict.fromkeys(each.setting[key] for each in found)) for key in others}
@@ -44,6 +53,8 @@ def show(found: Sequence[Difference]) -> None:
         out,
         "dim",
     )
+    if flows:
+        print_wrapped(f"{upper(flows)}.", out, "dim")
 
 
 def _show(

@@ -1,10 +1,10 @@
 """Keys of a scenario as ``--set`` takes them, with their levels."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from airwnd.vocabulary.algorithms import LEVELS, Level, Parameter, catalogue
+from airwnd.vocabulary.algorithms import LEVELS, Level, Parameter, family
 from airwnd.vocabulary.sections import sections
 
 
@@ -15,13 +15,17 @@ class Key:
     Attributes
     ----------
     path
-        The key with the sections above it; an entry of a list by its id or name, otherwise by its index.
+        The key with the sections above it; an entry of a list by its id or name, or by its index if it has
+        none, or if the typed text has the index.
     level
         Level of the key, or of a section above it if that concerns fewer readers.
+    words
+        Allowed words, or the algorithms of the family that the key selects from; empty for other values.
     """
 
     path: str
     level: Level
+    words: Sequence[str] = ()
 
 
 def keys(scenario: Mapping[str, Any], begun: str) -> list[Key]:
@@ -51,12 +55,14 @@ def _section(name: str, path: str, level: Level, written: object, begun: str) ->
         at, inner = f"{path}.{key.name}".strip("."), f"{name}.{key.name}".strip(".")
         lower, below = _lower(level, key.level), own.get(key.name)
         if inner not in sections():
-            yield Key(at, lower)
+            yield Key(at, lower, _words(key))
             if begun.startswith(f"{at}."):
                 yield from _algorithm(key, at, lower, below)
         elif sections()[inner].heading.startswith("[["):
-            for entry, content in _entries(below):
-                yield from _section(inner, f"{at}[{entry}]", lower, content, begun)
+            for index, (entry, content) in enumerate(_entries(below)):
+                # An entry with a name is also selected by its index.
+                shown = index if begun.startswith(f"{at}[{index}]") else entry
+                yield from _section(inner, f"{at}[{shown}]", lower, content, begun)
         else:
             yield from _section(inner, at, lower, below, begun)
     if name == "link":
@@ -81,12 +87,17 @@ def _algorithm(key: Parameter, path: str, level: Level, written: object) -> Iter
         yield from _member(key.family, path, level, kind)
 
 
-def _member(family: str, path: str, level: Level, kind: object) -> Iterator[Key]:
-    """Yield the parameters of a member of a family."""
-    members = (member for each in catalogue() if each.name == family for member in each.members)
-    for member in members:
+def _member(name: str, path: str, level: Level, kind: object) -> Iterator[Key]:
+    """Yield the parameters of a member of the family of a name."""
+    for member in family(name).members:
         if member.name == kind:
-            yield from (Key(f"{path}.{each.name}", _lower(level, each.level)) for each in member.params)
+            yield from (
+                Key(f"{path}.{each.name}", _lower(level, each.level), _words(each)) for each in member.params
+            )
+
+
+def _words(key: Parameter) -> Sequence[str]:
+    return [*key.words, *(member.name for member in (family(key.family).members if key.family else ()))]
 
 
 def _lower(above: Level, own: Level) -> Level:

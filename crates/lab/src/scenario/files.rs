@@ -57,7 +57,9 @@ impl Files for Folder<'_> {
         if let Some(text) = recordings::shipped(name) {
             return Ok(File { origin: name.into(), text: text.into() });
         }
-        self.read(name).map_err(|why| format!("{why}; included link traces: {}", recordings::names()))
+        self.read(name).map_err(|why| {
+            format!("{why}; included link traces: `{}`", recordings::link_traces().join("`, `"))
+        })
     }
 }
 

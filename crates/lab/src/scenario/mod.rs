@@ -24,6 +24,7 @@ pub use links::{Link, LinkSettings, Reroute, Sharing};
 pub use packet_filter::{PacketFilter, Protocol, Signature};
 pub use plugins::Plugins;
 pub use preset::Preset;
+pub use recordings::link_traces;
 pub use sections::{Core, Flow, Shaper, Site, UeGroup};
 
 pub(crate) use sections::{S1U, SERVER, SHAPER, X2};

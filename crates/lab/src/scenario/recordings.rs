@@ -20,8 +20,7 @@ pub(crate) fn shipped(name: &str) -> Option<&'static str> {
     SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// Names of all link traces, for messages.
-pub(crate) fn names() -> String {
-    let names: Vec<String> = SHIPPED.iter().map(|(name, _)| format!("`{name}`")).collect();
-    names.join(", ")
+/// Names of the link traces that are included.
+pub fn link_traces() -> Vec<&'static str> {
+    SHIPPED.iter().map(|(name, _)| *name).collect()
 }

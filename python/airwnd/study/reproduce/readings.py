@@ -7,7 +7,7 @@ plots over time) and ``value``.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -77,33 +77,59 @@ class Tables:
 
 def select(selection: Selection, tables: Tables) -> pl.DataFrame:
     """Return the selected rows: ``value``, and for samples and events ``time_s``."""
-    name, column = selection.table, selection.column
-    frame = tables[name]
-    if frame.is_empty() and name in ROWS:
-        return pl.DataFrame(schema={"value": pl.Float64})
-    _check_column(name, frame, column)
-    for key, allowed in selection.where.items():
-        frame = frame.filter(_is_among(name, frame, key, allowed, tables))
-    if selection.between:
-        frame = frame.filter(pl.col("time_s").is_between(*selection.between))
-    times = ["time_s"] if name in SAMPLED else []
-    return frame.select(*times, value=pl.col(column))
+    frame = tables[selection.table]
+    chosen = frame.filter(_rows(selection, tables))
+    times = ["time_s"] if selection.table in SAMPLED else []
+    return chosen.select(*times, value=pl.col(selection.column))
 
 
 def known_values(selection: Selection, tables: Tables) -> pl.Series:
     """Return the values of the selected rows as numbers, without missing values."""
-    return select(selection, tables)["value"].cast(pl.Float64).drop_nulls().drop_nans()
+    return _known([selection], tables)[0]
 
 
 def read(measure: Measure, tables: Tables, rows: Rows | None = None) -> float:
     """Read a measure from a run, or from these rows of it; NaN if no row has a value."""
-    try:
-        values = known_values(measure.selection.among(rows or {}), tables).to_numpy()
-    except InputError as error:
-        raise InputError(f"measure `{measure.name}`: {error}") from None
-    if measure.statistic == "count":
-        return float(values.size)
-    return float(STATISTICS[measure.statistic](values)) if values.size else math.nan
+    return read_all([measure], tables, rows)[measure.name]
+
+
+def read_all(measures: Iterable[Measure], tables: Tables, rows: Rows | None = None) -> dict[str, float]:
+    """Read measures by name as :func:`read`, those of a table in one pass over it."""
+    measures = list(measures)
+    by_table: dict[str, list[Measure]] = {}
+    for measure in measures:
+        by_table.setdefault(measure.selection.table, []).append(measure)
+    found = {}
+    for group in by_table.values():
+        selections = [measure.selection.among(rows or {}) for measure in group]
+        for measure, known in zip(group, _known(selections, tables, group), strict=True):
+            values = known.to_numpy()
+            if measure.statistic == "count":
+                found[measure.name] = float(values.size)
+            else:
+                found[measure.name] = (
+                    float(STATISTICS[measure.statistic](values)) if values.size else math.nan
+                )
+    return {measure.name: found[measure.name] for measure in measures}
+
+
+def _known(
+    selections: Sequence[Selection], tables: Tables, measures: Sequence[Measure] = ()
+) -> list[pl.Series]:
+    """Return the values of several selections of one table, without missing values; `measures` for errors."""
+    frame = tables[selections[0].table]
+    if frame.is_empty() and selections[0].table in ROWS:
+        return [pl.Series(dtype=pl.Float64)] * len(selections)
+    chosen = []
+    for index, selection in enumerate(selections):
+        try:
+            kept = pl.col(selection.column).filter(_rows(selection, tables))
+        except InputError as error:
+            raise InputError(
+                f"measure `{measures[index].name}`: {error}" if measures else str(error)
+            ) from None
+        chosen.append(kept.cast(pl.Float64).drop_nulls().drop_nans().implode().alias(str(index)))
+    return [column.item() for column in frame.select(chosen)]
 
 
 @dataclass(frozen=True)
@@ -144,9 +170,7 @@ class Gathering:
     def add(self, setting: Setting, seed: int, tables: Tables) -> None:
         """Read a run of a setting; plots over time use only the first seed."""
         rows = self._experiment.rows(setting)
-        self._rows.append(
-            (*setting, seed, *(read(measure, tables, rows) for measure in self._experiment.measures))
-        )
+        self._rows.append((*setting, seed, *read_all(self._experiment.measures, tables, rows).values()))
         keys = pl.DataFrame([(*setting, seed)], schema=self._keys, orient="row")
         for plot, selection in self._drawn.items():
             chosen = selection.among(rows)
@@ -174,6 +198,18 @@ def _check_column(name: str, frame: pl.DataFrame, column: str) -> None:
     if column not in frame.columns:
         there = ", ".join(frame.columns) or 'none; the experiment needs series = "100ms" or the like'
         raise InputError(f"{name} have no `{column}`; there are {there}")
+
+
+def _rows(selection: Selection, tables: Tables) -> pl.Expr:
+    """Return the condition that the selected rows of a table meet."""
+    name, frame = selection.table, tables[selection.table]
+    _check_column(name, frame, selection.column)
+    kept = pl.lit(value=True)
+    for column, allowed in selection.where.items():
+        kept &= _is_among(name, frame, column, allowed, tables)
+    if selection.between:
+        kept &= pl.col("time_s").is_between(*selection.between)
+    return kept
 
 
 def _is_among(

@@ -35,7 +35,7 @@ from airwnd.study.reproduce.likeliest.race import (
     product,
     race,
 )
-from airwnd.study.reproduce.readings import Tables, read
+from airwnd.study.reproduce.readings import Tables, read_all
 from airwnd.study.reproduce.regions import SetUp
 from airwnd.study.reproduce.words import count_text
 from airwnd.support.errors import InputError
@@ -122,7 +122,7 @@ class Runs:
             for (member, point, _), run in zip(chosen, results, strict=True):
                 tables, rows = Tables(run), experiment.rows(point.setting)
                 self._read.setdefault((name, point), []).append(
-                    {measure.name: read(measure, tables, rows) for measure in member.experiment.measures}
+                    read_all(member.experiment.measures, tables, rows)
                 )
             self.count += len(results)
             self.fresh += results.fresh
