@@ -42,7 +42,7 @@ def drawn(page: str) -> dict[str, bytes]:
 
 
 def needed(text: str, shown: list[str]) -> list[list[str]]:
-    """Return the commands of a page that draw these pictures, and those that write the folders of their data."""
+    """Return the commands of a page that draw these pictures or write the folders of their data."""
     commands = list(map(shlex.split, _COMMAND.findall("".join(_SHELL.findall(text)))))
     drawing = [words for words in commands if any(word in shown for word in words)]
     folders = {word for words in drawing for word in words}
