@@ -122,7 +122,7 @@ def problems(figure: Figure) -> list[str]:
 
 
 def unclear_lines(figure: Figure) -> list[str]:
-    """Return legends outside of the picture or with entries that look the same, and markers that are cut off."""
+    """Return legends outside of the picture or with entries that look the same, and markers cut off."""
     found = []
     for legend in (*figure.legends, *filter(None, (axes.get_legend() for axes in figure.axes))):
         box, canvas = legend.get_window_extent(), figure.bbox.padded(TOLERANCE_PX)
