@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -113,12 +114,13 @@ def test_pictures_are_dark_on_a_dark_page(tmp_path: Path, open_page: OpenPage) -
     image = f'<div class="content"><img src="{picture.as_uri()}"></div>'
     path.write_text(f'<link rel="stylesheet" href="{sheet.as_uri()}"><body>{image}</body>')
     page = open_page(path)
-    for scheme, theme, is_dark in (
+    cases: tuple[tuple[Literal["dark", "light"], str, bool], ...] = (
         ("light", "auto", False),
         ("light", "dark", True),
         ("dark", "auto", True),
         ("dark", "light", False),
-    ):
+    )
+    for scheme, theme, is_dark in cases:
         page.emulate_media(color_scheme=scheme)
         page.evaluate("theme => (document.body.dataset.theme = theme)", theme)
         found = page.evaluate("getComputedStyle(document.images[0]).filter")
