@@ -266,7 +266,9 @@ impl Tx {
         }
     }
 
-    /// Schedules a retransmission of a PDU or a part of it.
+    /// Schedules a retransmission of a PDU or a part of it. A part that is pending stays so if a later STATUS PDU no longer
+    /// reports it: the standards withdraw nothing.
+    //= TS 38.322 §5.3.2
     fn miss(&mut self, sn: u64, part: Option<(u64, Option<u64>)>) {
         let sent = &mut self.sent[(sn - self.first) as usize];
         if sent.acknowledged {
