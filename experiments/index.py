@@ -65,7 +65,7 @@ def table() -> Iterator[str]:
             row["verdict"] + _share(row["set-ups"]),
             likeliest.get((row["experiment"], claim), "–"),
             row["check"] + (f" ({row['place']})" if row["place"] else ""),
-            row["ours"],
+            row["ours"].removeprefix("'"),
             row["printed"] or row["required"],
             cause or "–",
         )
