@@ -677,6 +677,15 @@ def attack(folder: Path, inputs: int, *, run: bool = False) -> Counter[str]:
     return counts
 
 
+def test_an_unknown_key_of_a_preview_is_named_with_its_file(folder: Path) -> None:
+    path = folder / "experiment.toml"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("set = { duration", "set = { uration"), encoding="utf-8"
+    )
+    with pytest.raises(InputError, match=r"experiment\.toml: quick\.set: uration=.*: unknown key `uration`"):
+        accepted(folder)
+
+
 def test_any_broken_file_gives_one_line(folder: Path) -> None:
     counts = attack(folder, 200)
     assert counts["refused"] > counts["accepted"] > 0

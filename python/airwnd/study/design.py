@@ -163,8 +163,11 @@ class Design:
         return chosen
 
     def base(self, extra: Mapping[str, Any]) -> Scenario:
-        """Return the scenario without a setting: with `extra` changes, then those by ``--set``."""
-        scenario = self.scenario.with_(extra) if extra else self.scenario
+        """Return the scenario without a setting, with `extra` changes (``[quick]``), then ``--set``."""
+        try:
+            scenario = self.scenario.with_(extra) if extra else self.scenario
+        except ScenarioError as error:
+            raise InputError(f"{self._file}: quick.set: {str(error).removeprefix('--set ')}") from None
         return scenario.override(self.overrides) if self.overrides else scenario
 
     def scenario_for(self, setting: Setting, extra: Mapping[str, Any] = MappingProxyType({})) -> Scenario:
