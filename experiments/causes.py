@@ -219,7 +219,7 @@ class Cause:
             key = json.dumps([scenario.resolved, rows], sort_keys=True)
             if key not in known:
                 runs = map(Tables, scenario.run_many(numbers, jobs, self.entry.series))
-                known[key] = [read_all((measures[each] for each in used), run, rows) for run in runs]
+                known[key] = [read_all([measures[each] for each in used], run, rows) for run in runs]
             return np.array([each[name] for each in known[key]])
 
         found = {}

@@ -47,6 +47,13 @@ def judged() -> dict[str, dict[str, str]]:
     return found
 
 
+def entry(path: Path, claim: str) -> dict[str, str]:
+    """Return the entry of a claim in a file."""
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))["claim"]
+    found: dict[str, str] = next(each for each in entries if each["id"] == claim)
+    return found
+
+
 def table() -> Iterator[str]:
     """Yield the lines of the table."""
     likeliest = {(row["experiment"], row["claim"]): row["at_the_likeliest"] for row in rows("likeliest.csv")}
@@ -54,20 +61,21 @@ def table() -> Iterator[str]:
     yield f"|{'---|' * len(HEADS)}\n"
     for claim, row in judged().items():
         folder = HERE / row["experiment"]
-        statements = tomllib.loads((folder.parent / "paper.toml").read_text(encoding="utf-8"))["claim"]
-        (text,) = [each["text"] for each in statements if each["id"] == claim]
-        claims = tomllib.loads((folder / "claims.toml").read_text(encoding="utf-8"))["claim"]
-        (cause,) = [each.get("cause", "") for each in claims if each["id"] == claim]
+        statement, judgement = (
+            entry(folder.parent / "paper.toml", claim),
+            entry(folder / "claims.toml", claim),
+        )
         page = f"{row['experiment']}/README.md"
-        anchor = f"#cause-of-{claim.lower()}" if f"## Cause of {claim}\n" in (HERE / page).read_text() else ""
+        has_section = f"## Cause of {claim}\n" in (HERE / page).read_text(encoding="utf-8")
+        anchor = f"#cause-of-{claim.lower()}" if has_section else ""
         cells = (
-            f"[{claim}]({page}{anchor}) {text}",
+            f"[{claim}]({page}{anchor}) {statement['text']}",
             row["verdict"] + _share(row["set-ups"]),
             likeliest.get((row["experiment"], claim), "–"),
             row["check"] + (f" ({row['place']})" if row["place"] else ""),
             row["ours"].removeprefix("'"),
             row["printed"] or row["required"],
-            cause or "–",
+            judgement.get("cause", "–"),
         )
         yield f"| {' | '.join(cells)} |\n"
 

@@ -196,12 +196,12 @@ def _search(
     progress: bool | None,
 ) -> None:
     """Search for the likeliest set-up of each paper, and print where the results are."""
-    from airwnd.study.reproduce import report as pages
     from airwnd.study.reproduce.design import Experiment
     from airwnd.study.reproduce.likeliest import report, terminal
     from airwnd.study.reproduce.likeliest.judged import judgements
     from airwnd.study.reproduce.likeliest.race import Plan
     from airwnd.study.reproduce.likeliest.study import Effort, Runs, find, is_searchable
+    from airwnd.study.reproduce.report import LIKELIEST
     from airwnd.study.runner import reserved
     from airwnd.text.terminal import console
 
@@ -232,8 +232,8 @@ def _search(
         terminal.show(reports[-1], console())
         click.echo(f"page: {page}")
     if reports:
-        write_atomically(out / pages.LIKELIEST, report.claims_csv(reports))
-        click.echo(f"claims: {out / pages.LIKELIEST}")
+        write_atomically(out / LIKELIEST, report.claims_csv(reports))
+        click.echo(f"claims: {out / LIKELIEST}")
 
 
 # Length of the readable part of a folder's name.

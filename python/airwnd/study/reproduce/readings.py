@@ -7,7 +7,7 @@ plots over time) and ``value``.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -85,7 +85,8 @@ def select(selection: Selection, tables: Tables) -> pl.DataFrame:
 
 def known_values(selection: Selection, tables: Tables) -> pl.Series:
     """Return the values of the selected rows as numbers, without missing values."""
-    return _known([selection], tables)[0]
+    known: pl.Series = tables[selection.table].select(_known(selection, tables)).item()
+    return known
 
 
 def read(measure: Measure, tables: Tables, rows: Rows | None = None) -> float:
@@ -93,43 +94,35 @@ def read(measure: Measure, tables: Tables, rows: Rows | None = None) -> float:
     return read_all([measure], tables, rows)[measure.name]
 
 
-def read_all(measures: Iterable[Measure], tables: Tables, rows: Rows | None = None) -> dict[str, float]:
+def read_all(measures: Collection[Measure], tables: Tables, rows: Rows | None = None) -> dict[str, float]:
     """Read measures by name as :func:`read`, those of a table in one pass over it."""
-    measures = list(measures)
-    by_table: dict[str, list[Measure]] = {}
+    found: dict[str, float] = {}
+    by_table: dict[str, list[pl.Expr]] = {}
+    statistics = {measure.name: measure.statistic for measure in measures}
     for measure in measures:
-        by_table.setdefault(measure.selection.table, []).append(measure)
-    found = {}
-    for group in by_table.values():
-        selections = [measure.selection.among(rows or {}) for measure in group]
-        for measure, known in zip(group, _known(selections, tables, group), strict=True):
-            values = known.to_numpy()
-            if measure.statistic == "count":
-                found[measure.name] = float(values.size)
-            else:
-                found[measure.name] = (
-                    float(STATISTICS[measure.statistic](values)) if values.size else math.nan
-                )
-    return {measure.name: found[measure.name] for measure in measures}
-
-
-def _known(
-    selections: Sequence[Selection], tables: Tables, measures: Sequence[Measure] = ()
-) -> list[pl.Series]:
-    """Return the values of several selections of one table, without missing values; `measures` for errors."""
-    frame = tables[selections[0].table]
-    if frame.is_empty() and selections[0].table in ROWS:
-        return [pl.Series(dtype=pl.Float64)] * len(selections)
-    chosen = []
-    for index, selection in enumerate(selections):
         try:
-            kept = pl.col(selection.column).filter(_rows(selection, tables))
+            known = _known(measure.selection.among(rows or {}), tables)
         except InputError as error:
-            raise InputError(
-                f"measure `{measures[index].name}`: {error}" if measures else str(error)
-            ) from None
-        chosen.append(kept.cast(pl.Float64).drop_nulls().drop_nans().implode().alias(str(index)))
-    return [column.item() for column in frame.select(chosen)]
+            raise InputError(f"measure `{measure.name}`: {error}") from None
+        by_table.setdefault(measure.selection.table, []).append(known.alias(measure.name))
+    for table, columns in by_table.items():
+        for column in tables[table].select(columns):
+            found[column.name] = _statistic(statistics[column.name], column.item().to_numpy())
+    return {name: found[name] for name in statistics}
+
+
+def _known(selection: Selection, tables: Tables) -> pl.Expr:
+    """Return the list of the selected values as numbers, without missing values."""
+    if tables[selection.table].is_empty() and selection.table in ROWS:
+        return pl.lit(pl.Series(dtype=pl.Float64)).implode()
+    chosen = pl.col(selection.column).filter(_rows(selection, tables))
+    return chosen.cast(pl.Float64).drop_nulls().drop_nans().implode()
+
+
+def _statistic(name: Statistic, values: Values) -> float:
+    if name == "count":
+        return float(values.size)
+    return float(STATISTICS[name](values)) if values.size else math.nan
 
 
 @dataclass(frozen=True)
