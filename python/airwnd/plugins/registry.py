@@ -262,7 +262,7 @@ def _execute(shown: str, path: Path) -> ModuleType:
         linecache.checkcache(str(path))
         try:
             # Not with the import system: its cache of compiled files compares times in whole seconds.
-            exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102
+            exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102 (permitted)
         except BaseException as error:
             del sys.modules[module.__name__]
             if isinstance(error, Interrupted):
